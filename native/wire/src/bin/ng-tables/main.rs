@@ -1,0 +1,216 @@
+//! Writes the Python twin of the tables to the standard output.
+
+mod python;
+
+use std::io::{self, Write as _};
+
+use ng_wire::table::close_reason::CloseReason;
+use ng_wire::table::command::{Command, CommandRow};
+use ng_wire::table::digest;
+use ng_wire::table::error::ErrorCode;
+use ng_wire::table::event::{Event, EventRow};
+use ng_wire::table::eviction::EvictionReason;
+use ng_wire::table::exit_status::ExitStatus;
+use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::metric::{CELLS, Metric};
+use ng_wire::table::operation::Operation;
+use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
+use ng_wire::table::permission::Requirement;
+use ng_wire::table::transport::Transport;
+use ng_wire::version;
+use python::{Expression, call, constant, put_rows, text, texts, tuple, word};
+
+const HEAD: &str = r#""""The codes and rows that the wire, the native side and Python share.
+
+Generated from the tables of `native/wire` by `make generate`: change them there.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, Literal
+
+"#;
+
+const ROW_CLASSES: &str = r#"
+
+@dataclass(frozen=True, slots=True)
+class CommandRow:
+    """How a command travels and what it asks of the sender."""
+
+    code: Command
+    name: str
+    operation: Operation
+    plane: Literal["local", "metadata", "partition", "register"]
+    permission: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRow:
+    """A requirement of commands and the flags of which any one meets it."""
+
+    name: str
+    sentence: str
+    global_flags: tuple[str, ...]
+    stream_flags: tuple[str, ...]
+    topic_flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """A label of a metric and its values in the order of their cells."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """A metric of a shard; its cells begin at `first_cell`, the last label varying fastest."""
+
+    id: int
+    name: str
+    kind: Literal["counter", "gauge"]
+    help: str
+    labels: tuple[LabelRow, ...]
+    first_cell: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """A log event of the native side; `fields` name the numbers that travel with its code."""
+
+    code: int
+    name: str
+    level: Literal["debug", "info", "warning", "error"]
+    message: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExitRow:
+    """What an exit status says."""
+
+    status: ExitStatus
+    name: str
+    sentence: str
+
+"#;
+
+fn main() -> io::Result<()> {
+    io::stdout().lock().write_all(twin().as_bytes())
+}
+
+fn twin() -> String {
+    let mut twin = String::from(HEAD);
+    twin.push_str(&format!("TABLES_DIGEST: Final = 0x{:016X}\n", digest()));
+    twin.push_str(&format!("PROTOCOL_VERSION: Final = {}\n", version::MAX.packed()));
+    twin.push_str(&format!("METRIC_CELLS: Final = {CELLS}\n"));
+    put_enums(&mut twin);
+    twin.push_str(ROW_CLASSES);
+    put_rows(&mut twin, "COMMANDS", "CommandRow", Command::ALL.iter().map(command_row));
+    put_rows(&mut twin, "PERMISSIONS", "PermissionRow", Requirement::ALL.iter().map(permission_row));
+    put_rows(&mut twin, "METRICS", "MetricRow", Metric::ALL.iter().map(metric_row));
+    put_rows(&mut twin, "EVENTS", "EventRow", Event::ALL.iter().map(event_row));
+    put_rows(&mut twin, "EXITS", "ExitRow", ExitStatus::ALL.iter().map(exit_row));
+    twin
+}
+
+/// Appends an enum of a table whose rows have a code and a name.
+macro_rules! put_enum {
+    ($into:expr, $table:ident, $summary:literal) => {
+        put_class(
+            $into,
+            stringify!($table),
+            $summary,
+            $table::ALL.iter().map(|row| (row.code().into(), row.name())),
+        )
+    };
+}
+
+fn put_enums(into: &mut String) {
+    let commands: Vec<_> = Command::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
+    let commands = commands.iter().map(|(code, name)| (*code, name.as_str()));
+    put_class(into, "Command", "A command of the client plane, by its code.", commands);
+    put_enum!(into, Operation, "The operation byte of a request.");
+    put_enum!(into, ErrorCode, "What a client is told, as a status or a result.");
+    put_enum!(into, EvictionReason, "Why a session is over, or was refused.");
+    put_enum!(into, Transport, "How a client reached the server.");
+    put_enum!(into, FrameVariant, "What a mailbox between shards carries.");
+    put_enum!(into, DropReason, "Why a frame between shards did not arrive.");
+    put_enum!(into, CloseReason, "Why the server closed a connection.");
+    put_enum!(into, ReplyOutcome, "How a request ended.");
+    put_enum!(into, LoginOutcome, "How a login by password ended.");
+    put_enum!(into, ExitStatus, "The status the daemon ends with.");
+}
+
+fn put_class<'a>(into: &mut String, name: &str, summary: &str, rows: impl Iterator<Item = (u64, &'a str)>) {
+    into.push_str(&format!("\n\nclass {name}(IntEnum):\n    \"\"\"{summary}\"\"\"\n\n"));
+    for (code, name) in rows {
+        into.push_str(&format!("    {} = {code}\n", constant(name)));
+    }
+}
+
+fn command_row(command: &Command) -> Expression {
+    let CommandRow { name, operation, plane, requirement, .. } = command.row();
+    call(
+        "CommandRow",
+        [
+            word(format_args!("Command.{}", constant(&format!("{command:?}")))),
+            text(name),
+            word(format_args!("Operation.{}", constant(operation.name()))),
+            text(plane.name()),
+            text(requirement.name()),
+        ],
+    )
+}
+
+fn permission_row(requirement: &Requirement) -> Expression {
+    let grants = requirement.grants();
+    call(
+        "PermissionRow",
+        [
+            text(requirement.name()),
+            text(requirement.sentence()),
+            texts(grants.global.iter().map(|flag| flag.name())),
+            texts(grants.stream.iter().map(|flag| flag.name())),
+            texts(grants.topic.iter().map(|flag| flag.name())),
+        ],
+    )
+}
+
+fn metric_row(metric: &Metric) -> Expression {
+    let row = metric.row();
+    let label = |label: &ng_wire::table::metric::Label| {
+        call("LabelRow", [text(label.name), texts(label.values.iter().copied())])
+    };
+    call(
+        "MetricRow",
+        [
+            word(row.id),
+            text(row.name),
+            text(row.kind.name()),
+            text(row.help),
+            tuple(row.labels.iter().map(label)),
+            word(metric.first_cell()),
+        ],
+    )
+}
+
+fn event_row(event: &Event) -> Expression {
+    let EventRow { code, name, level, message, fields } = event.row();
+    call(
+        "EventRow",
+        [word(code), text(name), text(level.name()), text(message), texts(fields.iter().copied())],
+    )
+}
+
+fn exit_row(status: &ExitStatus) -> Expression {
+    call(
+        "ExitRow",
+        [
+            word(format_args!("ExitStatus.{}", constant(status.name()))),
+            text(status.name()),
+            text(status.sentence()),
+        ],
+    )
+}

@@ -1,0 +1,89 @@
+//! How values are spelt in Python so that its formatter leaves them alone.
+
+use std::fmt;
+
+const LINE_MAX: usize = 110;
+const INDENT: &str = "    ";
+
+/// An expression: a word, or a head with a list of expressions in parentheses (a tuple has an empty head).
+pub(crate) enum Expression {
+    Word(String),
+    List { head: &'static str, items: Vec<Expression> },
+}
+
+/// A word that stands for itself.
+pub(crate) fn word(word: impl fmt::Display) -> Expression {
+    Expression::Word(word.to_string())
+}
+
+/// Text in quotes. Every text of the tables is printable and free of quotes and backslashes.
+pub(crate) fn text(text: &str) -> Expression {
+    assert!(!text.contains(['"', '\\', '\n']), "{text:?} would need an escape");
+    Expression::Word(format!("\"{text}\""))
+}
+
+/// A call of `head`.
+pub(crate) fn call(head: &'static str, items: impl IntoIterator<Item = Expression>) -> Expression {
+    Expression::List { head, items: items.into_iter().collect() }
+}
+
+/// A tuple.
+pub(crate) fn tuple(items: impl IntoIterator<Item = Expression>) -> Expression {
+    call("", items)
+}
+
+/// A tuple of texts.
+pub(crate) fn texts<'a>(items: impl IntoIterator<Item = &'a str>) -> Expression {
+    tuple(items.into_iter().map(text))
+}
+
+/// The name of a constant made of a name in camel or snake case.
+pub(crate) fn constant(name: &str) -> String {
+    let mut constant = String::new();
+    for (at, letter) in name.chars().enumerate() {
+        if at > 0 && letter.is_ascii_uppercase() {
+            constant.push('_');
+        }
+        constant.push(letter.to_ascii_uppercase());
+    }
+    constant
+}
+
+/// Appends a tuple of rows under a name, a row per line or more.
+pub(crate) fn put_rows(into: &mut String, name: &str, row: &str, rows: impl Iterator<Item = Expression>) {
+    into.push_str(&format!("\n{name}: Final[tuple[{row}, ...]] = (\n"));
+    for row in rows {
+        put(into, &row, 1);
+    }
+    into.push_str(")\n");
+}
+
+/// Appends an expression as an element of a list: on one line if it fits, else an item per line.
+fn put(into: &mut String, expression: &Expression, depth: usize) {
+    let indent = INDENT.repeat(depth);
+    let flat = format!("{indent}{},", flat(expression));
+    match expression {
+        Expression::List { head, items } if flat.chars().count() > LINE_MAX => {
+            into.push_str(&format!("{indent}{head}(\n"));
+            for item in items {
+                put(into, item, depth + 1);
+            }
+            into.push_str(&format!("{indent}),\n"));
+        }
+        _ => {
+            into.push_str(&flat);
+            into.push('\n');
+        }
+    }
+}
+
+fn flat(expression: &Expression) -> String {
+    match expression {
+        Expression::Word(word) => word.clone(),
+        Expression::List { head, items } => {
+            let items: Vec<_> = items.iter().map(flat).collect();
+            let comma = if head.is_empty() && items.len() == 1 { "," } else { "" };
+            format!("{head}({}{comma})", items.join(", "))
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Bytes to values and back for the client plane of the Iggy wire protocol 0.11, and the tables that give
+//! every code on that wire, in the metrics and in the logs its one home.
+//!
+//! Pure: no I/O, no clock, no state. Decoders borrow from the caller's bytes; writers append to the caller's
+//! `Vec`.
+
+#![forbid(unsafe_code)]
+
+pub mod checksum;
+pub mod frame;
+pub mod primitive;
+pub mod reply;
+pub mod request;
+pub mod table;
+pub mod version;

@@ -1,0 +1,31 @@
+//! What the mailboxes between shards carry, and why a frame did not arrive.
+
+use super::coded;
+
+coded! {
+    /// The `variant` of `frame_drops_total`.
+    pub enum FrameVariant: u8 {
+        /// A client's request on its way to the shard that serves it.
+        ClientRequest = 0, "client_request";
+        /// The answer on its way back to the shard of the connection.
+        ClientAnswer = 1, "client_answer";
+        /// An accepted descriptor on its way to the shard that will serve it.
+        HandOver = 2, "hand_over";
+        /// The news that a connection ended, on its way to the registry of clients.
+        ConnectionClosed = 3, "connection_closed";
+    }
+}
+
+coded! {
+    /// The `reason` of `frame_drops_total`.
+    pub enum DropReason: u8 {
+        /// The mailbox had no free slot.
+        Full = 0, "full";
+        /// The connection or request the frame is for has ended.
+        Gone = 1, "gone";
+        /// The frame reached a shard that does not serve its target.
+        Misrouted = 2, "misrouted";
+        /// No shard serves the target.
+        Unroutable = 3, "unroutable";
+    }
+}

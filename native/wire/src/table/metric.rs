@@ -1,0 +1,192 @@
+//! The counters and gauges of the native side, and the dense array of cells a shard keeps them in.
+
+use super::close_reason::CloseReason;
+use super::coded;
+use super::frame_drop::{DropReason, FrameVariant};
+use super::outcome::{LoginOutcome, ReplyOutcome};
+
+coded! {
+    /// How the value of a metric moves.
+    pub enum MetricKind: u8 {
+        /// Only grows while the process lives.
+        Counter = 0, "counter";
+        /// Grows and shrinks.
+        Gauge = 1, "gauge";
+    }
+}
+
+/// A label of a metric and the values it can have, which are the rows of another table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The name of the label.
+    pub name: &'static str,
+    /// Its values, in the order of their cells.
+    pub values: &'static [&'static str],
+}
+
+/// What a metric is called, what it counts, and how it is broken down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricRow {
+    /// The number of the metric.
+    pub id: u16,
+    /// The name, without the prefix the exporter adds.
+    pub name: &'static str,
+    /// How the value moves.
+    pub kind: MetricKind,
+    /// What it counts, in a sentence.
+    pub help: &'static str,
+    /// At most two labels; the last one varies fastest.
+    pub labels: &'static [Label],
+}
+
+macro_rules! metrics {
+    ($( $(#[doc = $help:literal])+ $variant:ident = $id:literal, $kind:ident, $name:literal
+        $(, $label:literal: $values:ident)*; )+) => {
+        /// A counter or gauge a shard keeps.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum Metric {
+            $( $(#[doc = $help])+ $variant = $id, )+
+        }
+
+        impl Metric {
+            /// Every metric, in the order of the ids.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// What the metric is called, counts, and is broken down by.
+            #[must_use]
+            pub const fn row(self) -> MetricRow {
+                match self {
+                    $( Self::$variant => MetricRow {
+                        id: $id,
+                        name: $name,
+                        kind: MetricKind::$kind,
+                        help: concat!($($help),+).trim_ascii(),
+                        labels: &[$( Label { name: $label, values: $values::NAMES } ),*],
+                    }, )+
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Frames between shards that a mailbox refused or a receiver could not deliver.
+    FrameDrops = 0, Counter, "frame_drops_total", "variant": FrameVariant, "reason": DropReason;
+    /// Connections accepted.
+    ConnectionsAccepted = 1, Counter, "connections_accepted_total";
+    /// Connections closed, by the reason the server saw.
+    ConnectionCloses = 2, Counter, "connection_closes_total", "reason": CloseReason;
+    /// Connections open.
+    ConnectionsOpen = 3, Gauge, "connections_open";
+    /// Connections open that have not logged in.
+    ConnectionsUnauthenticated = 4, Gauge, "connections_unauthenticated";
+    /// Sessions open.
+    SessionsOpen = 5, Gauge, "sessions_open";
+    /// Requests whose header and body arrived.
+    Requests = 6, Counter, "requests_total";
+    /// Replies sent, by how the request ended.
+    Replies = 7, Counter, "replies_total", "outcome": ReplyOutcome;
+    /// Bytes received from clients.
+    BytesReceived = 8, Counter, "bytes_received_total";
+    /// Bytes sent to clients.
+    BytesSent = 9, Counter, "bytes_sent_total";
+    /// Times accepting paused for want of descriptors or places.
+    AcceptPauses = 10, Counter, "accept_pauses_total";
+    /// Entries taken from the mailboxes of other shards.
+    MailboxEntries = 11, Counter, "mailbox_entries_total";
+    /// Times a sleeping shard was woken by another.
+    Doorbells = 12, Counter, "doorbells_total";
+    /// Turns of the shard's loop.
+    ShardTurns = 13, Counter, "shard_turns_total";
+    /// System calls made for I/O by the shard's thread.
+    IoSyscalls = 14, Counter, "io_syscalls_total";
+    /// I/O operations completed.
+    IoOperations = 15, Counter, "io_operations_total";
+    /// Logins by password, by how they ended.
+    Logins = 16, Counter, "logins_total", "outcome": LoginOutcome;
+    /// Log events of the native side lost because their ring was full.
+    LogEventsLost = 17, Counter, "log_events_lost_total";
+    /// Times the record ring to the control plane was full.
+    RecordRingFull = 18, Counter, "record_ring_full_total";
+}
+
+/// How many cells an array of every metric with every combination of labels has.
+pub const CELLS: usize = first_cell(Metric::ALL.len());
+
+/// The place of one value in a shard's array of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell(usize);
+
+impl Cell {
+    /// The cell of a metric without labels. A labelled one does not compile in a constant, and is a fault
+    /// elsewhere.
+    #[must_use]
+    pub const fn of(metric: Metric) -> Self {
+        assert!(metric.row().labels.is_empty(), "a labelled metric has a constructor of its own");
+        Self(metric.first_cell())
+    }
+
+    /// The cell that counts frames of `variant` dropped for `reason`.
+    #[must_use]
+    pub const fn frame_drop(variant: FrameVariant, reason: DropReason) -> Self {
+        let row = variant as usize * DropReason::ALL.len();
+        Self(Metric::FrameDrops.first_cell() + row + reason as usize)
+    }
+
+    /// The cell that counts connections closed for `reason`.
+    #[must_use]
+    pub const fn close(reason: CloseReason) -> Self {
+        Self(Metric::ConnectionCloses.first_cell() + reason as usize)
+    }
+
+    /// The cell that counts replies of `outcome`.
+    #[must_use]
+    pub const fn reply(outcome: ReplyOutcome) -> Self {
+        Self(Metric::Replies.first_cell() + outcome as usize)
+    }
+
+    /// The cell that counts logins of `outcome`.
+    #[must_use]
+    pub const fn login(outcome: LoginOutcome) -> Self {
+        Self(Metric::Logins.first_cell() + outcome as usize)
+    }
+
+    /// The place in the array, below [`CELLS`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
+
+impl Metric {
+    /// Where the cells of this metric begin.
+    #[must_use]
+    pub const fn first_cell(self) -> usize {
+        first_cell(self as usize)
+    }
+
+    /// How many cells this metric has: one per combination of label values.
+    #[must_use]
+    pub const fn cells(self) -> usize {
+        let labels = self.row().labels;
+        let mut cells = 1;
+        let mut at = 0;
+        while at < labels.len() {
+            cells *= labels[at].values.len();
+            at += 1;
+        }
+        cells
+    }
+}
+
+/// Cells in front of the metric at `position` of the table.
+const fn first_cell(position: usize) -> usize {
+    let mut cells = 0;
+    let mut at = 0;
+    while at < position {
+        cells += Metric::ALL[at].cells();
+        at += 1;
+    }
+    cells
+}

@@ -1,0 +1,29 @@
+//! How requests and logins end, as counted.
+
+use super::coded;
+
+coded! {
+    /// The `outcome` of `replies_total`.
+    pub enum ReplyOutcome: u8 {
+        /// The command was done.
+        Ok = 0, "ok";
+        /// The command was refused before it was tried.
+        Denied = 1, "denied";
+        /// The command was ordered and could not be done.
+        Rejected = 2, "rejected";
+        /// The session ended, or the login was refused.
+        Evicted = 3, "evicted";
+    }
+}
+
+coded! {
+    /// The `outcome` of `logins_total`.
+    pub enum LoginOutcome: u8 {
+        /// A session was made.
+        Ok = 0, "ok";
+        /// The credentials were refused.
+        Refused = 1, "refused";
+        /// The login queue was full and the client is to try again.
+        Busy = 2, "busy";
+    }
+}

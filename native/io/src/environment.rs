@@ -1,0 +1,39 @@
+//! Where a process gets its drivers, threads, listeners and files from.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::clock::{Instant, WallMicros};
+use crate::driver::{Driver, DriverLimits};
+use crate::error::IoError;
+use crate::file::{File, FileOptions};
+use crate::socket::Listener;
+use crate::thread::{JoinHandle, ThreadSpec};
+
+/// Everything outside the process that a shard depends on, behind one value that a simulation can replace.
+pub trait Environment: Clone + Send + Sync + 'static {
+    /// The driver this environment makes.
+    type Driver: Driver;
+
+    /// The backend's name as operators read it: "posix" or "uring".
+    fn name(&self) -> &'static str;
+
+    /// Monotonic time.
+    fn now(&self) -> Instant;
+
+    /// Wall time.
+    fn wall(&self) -> WallMicros;
+
+    /// Makes a driver for the calling thread.
+    fn driver(&self, limits: DriverLimits) -> Result<Self::Driver, IoError>;
+
+    /// Starts a named thread with all signals blocked, pinned if `thread.cpu` says so. If the thread cannot
+    /// be started or pinned, that is the error here and `body` never runs.
+    fn spawn(&self, thread: ThreadSpec, body: Box<dyn FnOnce() + Send>) -> Result<JoinHandle, IoError>;
+
+    /// Opens a listening stream socket; port 0 takes a free one.
+    fn bind_stream(&self, address: SocketAddr, backlog: u32) -> Result<Listener, IoError>;
+
+    /// Opens a file. May block, so it is not for a shard's turn.
+    fn open_file(&self, path: &Path, options: FileOptions) -> Result<File, IoError>;
+}

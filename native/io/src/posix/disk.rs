@@ -1,0 +1,205 @@
+//! The threads that wait for the disk so that a shard does not have to.
+//!
+//! A job owns its buffer and a share of its file; it comes back through the list of done work and the
+//! driver's waker.
+
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use std::collections::VecDeque;
+
+use rustix::fs::fdatasync;
+use rustix::io::{Errno, pread, pwrite};
+
+use crate::buffer::{Buffer, PAGE};
+use crate::driver::{Completion, Handle, Outcome, Token};
+use crate::error::IoError;
+use crate::file::File;
+use crate::thread::{self, JoinHandle, ThreadSpec};
+use crate::waker::Waker;
+
+/// Two writes in flight keep a disk busy while the results of a third are handled; more threads only queue in
+/// the kernel.
+const THREADS: usize = 2;
+
+/// A running pair of threads. Dropping it finishes what runs, forgets what has not begun, and waits for the
+/// threads.
+#[derive(Debug)]
+pub(super) struct DiskThreads {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle>,
+}
+
+/// One piece of work on a file.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) token: Token,
+    pub(super) handle: Handle,
+    pub(super) file: Arc<File>,
+    pub(super) work: Work,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum Work {
+    Read { buffer: Buffer, offset: u64 },
+    Write { buffer: Buffer, offset: u64, sync: bool },
+    Sync,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) handle: Handle,
+    pub(super) completion: Completion,
+    pub(super) syscalls: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+    done: Mutex<Vec<Done>>,
+    waker: Waker,
+}
+
+/// Jobs not begun. The driver bounds its outstanding operations, and with them this queue and the list of
+/// done work.
+#[derive(Debug, Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    stopping: bool,
+}
+
+impl DiskThreads {
+    pub(super) fn start(waker: Waker) -> Result<Self, IoError> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            arrived: Condvar::new(),
+            done: Mutex::default(),
+            waker,
+        });
+        // The value exists before its threads do, so that a failed start stops those that were started.
+        let mut disk = Self { shared, threads: Vec::with_capacity(THREADS) };
+        for index in 0..THREADS {
+            let shared = Arc::clone(&disk.shared);
+            let spec = ThreadSpec { name: format!("disk-{index}"), cpu: None };
+            disk.threads.push(thread::spawn(spec, Box::new(move || shared.work()))?);
+        }
+        Ok(disk)
+    }
+
+    pub(super) fn push(&self, job: Job) {
+        lock(&self.shared.queue).jobs.push_back(job);
+        self.shared.arrived.notify_one();
+    }
+
+    /// Swaps the finished work into `into`, which the caller has emptied, so that both lists keep their
+    /// memory.
+    pub(super) fn take_done(&self, into: &mut Vec<Done>) {
+        mem::swap(&mut *lock(&self.shared.done), into);
+    }
+}
+
+impl Drop for DiskThreads {
+    fn drop(&mut self) {
+        lock(&self.shared.queue).stopping = true;
+        self.shared.arrived.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has ended the process through its hook, or is a test's; there is nobody
+            // to tell here.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn work(&self) {
+        while let Some(job) = self.next_job() {
+            let done = job.run();
+            lock(&self.done).push(done);
+            self.waker.wake();
+        }
+    }
+
+    fn next_job(&self) -> Option<Job> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if queue.stopping {
+                return None;
+            }
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            queue = self.arrived.wait(queue).expect("nothing panics while it holds this lock");
+        }
+    }
+}
+
+impl Job {
+    fn run(self) -> Done {
+        let mut syscalls = 0;
+        let outcome = match self.work {
+            Work::Read { mut buffer, offset } => {
+                let result = read(&self.file, &mut buffer, offset, &mut syscalls);
+                Outcome::Read { buffer, result }
+            }
+            Work::Write { buffer, offset, sync: synced } => {
+                let mut result = write(&self.file, &buffer, offset, &mut syscalls);
+                if synced && result.is_ok() {
+                    result = sync(&self.file, &mut syscalls);
+                }
+                Outcome::Written { buffer, result }
+            }
+            Work::Sync => Outcome::Synced(sync(&self.file, &mut syscalls)),
+        };
+        Done { handle: self.handle, completion: Completion { token: self.token, outcome }, syscalls }
+    }
+}
+
+fn read(file: &File, buffer: &mut Buffer, offset: u64, syscalls: &mut u64) -> Result<usize, IoError> {
+    let mut total = 0;
+    while buffer.spare() > 0 {
+        *syscalls += 1;
+        match pread(file, buffer.spare_mut(), offset + total as u64) {
+            Ok((filled, _)) => {
+                let count = filled.len();
+                // SAFETY: the kernel wrote `count` bytes at the start of the spare capacity.
+                unsafe { buffer.advance(count) };
+                total += count;
+                // Only the end of a file leaves a direct read at a position from which none can go on.
+                if count == 0 || (file.is_direct() && !total.is_multiple_of(PAGE)) {
+                    break;
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(IoError::from_errno("read", errno)),
+        }
+    }
+    Ok(total)
+}
+
+fn write(file: &File, bytes: &[u8], offset: u64, syscalls: &mut u64) -> Result<(), IoError> {
+    let mut written = 0;
+    while written < bytes.len() {
+        *syscalls += 1;
+        match pwrite(file, &bytes[written..], offset + written as u64) {
+            // POSIX does not define this answer for a file; going on could last for ever.
+            Ok(0) => return Err(IoError::new("write", libc::EIO)),
+            Ok(count) => written += count,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(IoError::from_errno("write", errno)),
+        }
+    }
+    Ok(())
+}
+
+fn sync(file: &File, syscalls: &mut u64) -> Result<(), IoError> {
+    *syscalls += 1;
+    // Not retried after EINTR or anything else: the kernel may have dropped the pages it failed to write.
+    fdatasync(file).map_err(|errno| IoError::from_errno("sync", errno))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nothing panics while it holds this lock")
+}

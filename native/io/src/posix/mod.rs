@@ -1,0 +1,54 @@
+//! The backend that runs everywhere: epoll for sockets, a few threads for files.
+
+mod disk;
+mod driver;
+mod stream;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+pub use driver::PosixDriver;
+
+use crate::clock::{self, Instant, WallMicros};
+use crate::driver::DriverLimits;
+use crate::environment::Environment;
+use crate::error::IoError;
+use crate::file::{File, FileOptions};
+use crate::socket::Listener;
+use crate::thread::{self, JoinHandle, ThreadSpec};
+
+/// The machine itself, through epoll and positional reads and writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PosixEnvironment;
+
+impl Environment for PosixEnvironment {
+    type Driver = PosixDriver;
+
+    fn name(&self) -> &'static str {
+        "posix"
+    }
+
+    fn now(&self) -> Instant {
+        clock::monotonic_now()
+    }
+
+    fn wall(&self) -> WallMicros {
+        clock::wall_now()
+    }
+
+    fn driver(&self, limits: DriverLimits) -> Result<PosixDriver, IoError> {
+        PosixDriver::new(limits)
+    }
+
+    fn spawn(&self, thread: ThreadSpec, body: Box<dyn FnOnce() + Send>) -> Result<JoinHandle, IoError> {
+        thread::spawn(thread, body)
+    }
+
+    fn bind_stream(&self, address: SocketAddr, backlog: u32) -> Result<Listener, IoError> {
+        Listener::bind(address, backlog)
+    }
+
+    fn open_file(&self, path: &Path, options: FileOptions) -> Result<File, IoError> {
+        File::open(path, options)
+    }
+}

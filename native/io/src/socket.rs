@@ -1,0 +1,124 @@
+//! Stream sockets and listeners before a driver adopts them.
+
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::net::sockopt::{set_socket_reuseaddr, set_tcp_nodelay};
+use rustix::net::{
+    AddressFamily, Shutdown, SocketAddrAny, SocketFlags, SocketType, bind, getsockname, listen, shutdown,
+    socket_with,
+};
+
+use crate::error::IoError;
+
+/// A connected stream socket that belongs to no driver yet, for instance one on its way to its shard.
+/// Dropping it closes it.
+#[derive(Debug)]
+pub struct Socket {
+    descriptor: OwnedFd,
+}
+
+impl Socket {
+    pub(crate) fn new(descriptor: OwnedFd) -> Self {
+        Self { descriptor }
+    }
+
+    /// Sets the blocking mode the backend wants, and no Nagle delay where the protocol knows one.
+    pub(crate) fn prepare(&self, nonblocking: bool) -> Result<(), IoError> {
+        ioctl_fionbio(self, nonblocking)
+            .map_err(|errno| IoError::from_errno("set the blocking mode", errno))?;
+        match set_tcp_nodelay(self, true) {
+            Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+            Err(errno) => Err(IoError::from_errno("set no delay", errno)),
+        }
+    }
+
+    /// Ends both directions. A peer that is gone already is no error.
+    pub(crate) fn shut_down(&self) {
+        let _ = shutdown(self, Shutdown::Both);
+    }
+
+    /// Ends the sending direction. A peer that is gone already is no error.
+    pub(crate) fn finish_sending(&self) {
+        let _ = shutdown(self, Shutdown::Write);
+    }
+
+    /// The address this end is bound to.
+    pub fn local_address(&self) -> Result<SocketAddr, IoError> {
+        local_address(self.as_fd())
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Self {
+        Self::new(stream.into())
+    }
+}
+
+impl From<UnixStream> for Socket {
+    fn from(stream: UnixStream) -> Self {
+        Self::new(stream.into())
+    }
+}
+
+/// A listening stream socket that belongs to no driver yet. Dropping it closes it.
+#[derive(Debug)]
+pub struct Listener {
+    descriptor: OwnedFd,
+}
+
+impl Listener {
+    pub(crate) fn bind(address: SocketAddr, backlog: u32) -> Result<Self, IoError> {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let descriptor = socket_with(family, SocketType::STREAM, flags, None)
+            .map_err(|errno| IoError::from_errno("make a socket", errno))?;
+        // A restart must not wait for the connections of the previous process to leave TIME_WAIT.
+        set_socket_reuseaddr(&descriptor, true)
+            .map_err(|errno| IoError::from_errno("reuse an address", errno))?;
+        bind(&descriptor, &address).map_err(|errno| IoError::from_errno("bind", errno))?;
+        let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+        listen(&descriptor, backlog).map_err(|errno| IoError::from_errno("listen", errno))?;
+        Ok(Self { descriptor })
+    }
+
+    /// The address it listens on, with the real port if port 0 was asked for.
+    pub fn local_address(&self) -> Result<SocketAddr, IoError> {
+        local_address(self.as_fd())
+    }
+
+    /// Sets the blocking mode the backend wants.
+    pub(crate) fn prepare(&self, nonblocking: bool) -> Result<(), IoError> {
+        ioctl_fionbio(self, nonblocking).map_err(|errno| IoError::from_errno("set the blocking mode", errno))
+    }
+
+    /// Makes a waiting accept give up, and refuses who knocks from now on.
+    pub(crate) fn shut_down(&self) {
+        let _ = shutdown(self, Shutdown::Both);
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Translates a kernel address; anything but IPv4 and IPv6 is an error.
+pub(crate) fn internet_address(address: SocketAddrAny) -> Result<SocketAddr, Errno> {
+    SocketAddr::try_from(address)
+}
+
+fn local_address(descriptor: BorrowedFd<'_>) -> Result<SocketAddr, IoError> {
+    getsockname(descriptor)
+        .and_then(internet_address)
+        .map_err(|errno| IoError::from_errno("get the local address", errno))
+}

@@ -1,0 +1,101 @@
+//! One connection as the table holds it.
+
+use std::net::SocketAddr;
+
+use ng_io::{Buffer, Handle, Instant};
+use ng_wire::table::close_reason::CloseReason;
+
+use crate::input::Input;
+use crate::limits::OUTPUT_BYTES_HIGH;
+
+/// A session that a login bound to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The fence that the client echoes in its requests.
+    pub session: u64,
+    /// Who logged in.
+    pub user_id: u32,
+}
+
+/// What a service may know and change of a connection.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The number under which clients see this connection.
+    pub client_id: u32,
+    /// Where it came from.
+    pub address: SocketAddr,
+    /// The address it reached us at, which is an address its user can reach.
+    pub local_address: SocketAddr,
+    /// Its session, after a login.
+    pub bound: Option<Bound>,
+}
+
+/// How far a connection is from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Requests are served.
+    Open,
+    /// The last reply is being sent; nothing more is served.
+    Finishing(CloseReason),
+    /// The last reply is sent; arriving bytes are dropped until the peer closes or the time is up.
+    Lingering(CloseReason, Instant),
+}
+
+/// One row of the connection table.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) peer: Peer,
+    pub(crate) handle: Handle,
+    pub(crate) phase: Phase,
+    pub(crate) input: Input,
+    /// A request is being answered elsewhere; the next one waits, so that answers keep their order.
+    pub(crate) waiting: bool,
+    /// Replies that no send operation has taken yet.
+    pub(crate) output: Option<Buffer>,
+    /// When the reply being sent must be with the peer's kernel; present while a send operation is in flight.
+    pub(crate) send_deadline: Option<Instant>,
+}
+
+impl Connection {
+    pub(crate) fn new(peer: Peer, handle: Handle) -> Self {
+        Self {
+            peer,
+            handle,
+            phase: Phase::Open,
+            input: Input::new(),
+            waiting: false,
+            output: None,
+            send_deadline: None,
+        }
+    }
+
+    /// Bytes of replies that wait for a send operation.
+    pub(crate) fn output_bytes(&self) -> usize {
+        self.output.as_ref().map_or(0, |output| output.len())
+    }
+
+    /// Whether the peer is to wait: for an answer from elsewhere, or because it does not take the answers it has.
+    pub(crate) fn is_held(&self) -> bool {
+        self.waiting || self.output_bytes() >= OUTPUT_BYTES_HIGH
+    }
+
+    pub(crate) fn is_sending(&self) -> bool {
+        self.send_deadline.is_some()
+    }
+
+    /// Whether the connection owes its peer nothing.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.waiting && !self.is_sending() && self.output_bytes() == 0
+    }
+
+    /// When this connection has to be looked at, and why it would be closed then.
+    pub(crate) fn deadline(&self) -> Option<(Instant, CloseReason)> {
+        let lingering = match self.phase {
+            Phase::Lingering(reason, until) => Some((until, reason)),
+            Phase::Open | Phase::Finishing(_) => None,
+        };
+        let receiving = self.input.deadline().map(|at| (at, CloseReason::FrameTimeout));
+        let sending = self.send_deadline.map(|at| (at, CloseReason::SendTimeout));
+        [lingering, receiving, sending].into_iter().flatten().min_by_key(|(at, _)| *at)
+    }
+}

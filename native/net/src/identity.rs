@@ -1,0 +1,24 @@
+//! Names of connections inside one shard.
+
+use ng_io::Token;
+
+/// A slot of the connection table and the generation it had: a name that outlives its connection finds nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionId {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+impl ConnectionId {
+    /// The token under which this connection's operations complete.
+    pub fn token(self) -> Token {
+        Token(u64::from(self.generation) << 32 | u64::from(self.slot))
+    }
+
+    /// The connection an operation was submitted for.
+    pub fn of(token: Token) -> Self {
+        let slot = u32::try_from(token.0 & u64::from(u32::MAX)).expect("masked to 32 bits");
+        let generation = u32::try_from(token.0 >> 32).expect("shifted to 32 bits");
+        Self { slot, generation }
+    }
+}

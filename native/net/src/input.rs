@@ -1,0 +1,155 @@
+//! The receiving half of a connection: bytes in, whole frames out, in bounded memory.
+
+use std::time::Duration;
+
+use ng_io::{Buffer, Instant};
+use ng_wire::frame::{self, FrameFault, HEADER_BYTES, RequestHeader};
+use ng_wire::table::close_reason::CloseReason;
+
+use crate::limits::INPUT_BYTES;
+
+/// What the buffered bytes allow.
+#[derive(Debug)]
+pub(crate) enum Look {
+    /// More bytes are needed.
+    Starved,
+    /// The header of the next frame; its body may still be on its way.
+    Header(RequestHeader),
+    /// The peer does not speak the protocol.
+    Broken(CloseReason),
+}
+
+/// Bytes of one connection that are not yet a served request.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// Absent while a receive operation owns it.
+    buffer: Option<Buffer>,
+    /// Bytes still to come of a frame that was answered from its header.
+    discard: usize,
+    /// Whether a whole header was ever seen: only the first frame is examined for foreign protocols.
+    first_frame_seen: bool,
+    /// The frame in progress: when its first byte was seen, and when it must be complete.
+    clock: Option<(Instant, Instant)>,
+}
+
+impl Input {
+    pub(crate) fn new() -> Self {
+        let buffer = Some(Buffer::with_capacity(INPUT_BYTES));
+        Self { buffer, discard: 0, first_frame_seen: false, clock: None }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.buffer.as_deref().unwrap_or_default()
+    }
+
+    /// Looks at the next frame without consuming it.
+    pub(crate) fn look(&mut self, frame_bytes_max: u32) -> Look {
+        if self.discard > 0 {
+            return Look::Starved;
+        }
+        let bytes = self.bytes();
+        if !self.first_frame_seen && frame::begins_legacy(bytes) {
+            return Look::Broken(CloseReason::LegacyFraming);
+        }
+        let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else { return Look::Starved };
+        match RequestHeader::decode(header, frame_bytes_max) {
+            Ok(header) => {
+                self.first_frame_seen = true;
+                Look::Header(header)
+            }
+            Err(FrameFault::Size(_)) => Look::Broken(CloseReason::BadSize),
+            Err(FrameFault::Command(_)) => Look::Broken(CloseReason::BadCommand),
+        }
+    }
+
+    /// The body of the frame `header` begins, once all of it is here.
+    pub(crate) fn body(&self, header: &RequestHeader) -> Option<&[u8]> {
+        self.bytes().get(HEADER_BYTES..header.size as usize)
+    }
+
+    /// Drops the frame `header` begins: it was served.
+    pub(crate) fn consume(&mut self, header: &RequestHeader) {
+        self.drop_bytes(header.size as usize);
+        self.clock = None;
+    }
+
+    /// Drops the frame `header` begins, whose body was not read and may still be arriving. Its clock goes on.
+    pub(crate) fn consume_unread(&mut self, header: &RequestHeader) {
+        self.discard = header.size as usize;
+        self.throw_away();
+    }
+
+    /// Goes on dropping the bytes of a frame that was answered from its header.
+    pub(crate) fn throw_away(&mut self) {
+        let dropped = self.bytes().len().min(self.discard);
+        self.drop_bytes(dropped);
+        self.discard -= dropped;
+        if dropped > 0 && self.discard == 0 {
+            self.clock = None;
+        }
+    }
+
+    /// Drops whatever arrived: the connection is only drained now.
+    pub(crate) fn clear(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.clear();
+        }
+    }
+
+    fn drop_bytes(&mut self, count: usize) {
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.consume(count);
+        if buffer.is_empty() && buffer.capacity() > INPUT_BYTES {
+            *buffer = Buffer::with_capacity(INPUT_BYTES);
+        }
+    }
+
+    /// How long the frame in progress is, as far as is known.
+    pub(crate) fn frame_bytes(&self, header: Option<&RequestHeader>) -> usize {
+        self.discard.max(header.map_or(HEADER_BYTES, |header| header.size as usize))
+    }
+
+    /// When the frame in progress must be complete.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.clock.map(|(_, deadline)| deadline)
+    }
+
+    /// Starts the clock of a frame that has begun, or sets its deadline anew once its length is known. Without a
+    /// frame in progress nothing is timed: nobody is cut for being quiet.
+    pub(crate) fn run_clock(&mut self, now: Instant, allowance: Duration) {
+        if self.is_armed() {
+            return;
+        }
+        let frame_started = self.discard > 0 || !self.bytes().is_empty();
+        self.clock = frame_started.then(|| {
+            let started = self.clock.map_or(now, |(started, _)| started);
+            (started, started + allowance)
+        });
+    }
+
+    /// Stops the clock: it is us who keep the peer waiting.
+    pub(crate) fn stop_clock(&mut self) {
+        self.clock = None;
+    }
+
+    /// Whether a receive operation owns the buffer.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.buffer.is_none()
+    }
+
+    /// Hands the buffer to a receive operation. It has room for at least one more byte and grows with what has
+    /// arrived, never with what a header promised: doubling, up to `frame_bytes`.
+    pub(crate) fn arm(&mut self, frame_bytes: usize) -> Option<Buffer> {
+        let mut buffer = self.buffer.take()?;
+        if buffer.spare() == 0 {
+            let wanted = (buffer.len() * 2).min(frame_bytes.max(buffer.len() + 1));
+            buffer.reserve(wanted - buffer.len());
+        }
+        Some(buffer)
+    }
+
+    /// Takes the buffer back from a receive operation.
+    pub(crate) fn disarm(&mut self, buffer: Buffer) {
+        self.buffer = Some(buffer);
+    }
+}

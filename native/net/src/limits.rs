@@ -1,0 +1,44 @@
+//! Bounds of one shard's connection table.
+
+use std::time::Duration;
+
+/// The largest frame a connection may send before login, header included: a stranger's memory is bounded by it.
+pub const STRANGER_FRAME_BYTES_MAX: u32 = 8 * 1024;
+
+/// Receive buffer of a connection with no frame in progress: whole pings and logins fit, and 10,000 idle sessions
+/// stay near 10 MiB.
+pub(crate) const INPUT_BYTES: usize = 1024;
+
+/// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
+/// does not read stalls itself, not us.
+pub(crate) const OUTPUT_BYTES_HIGH: usize = 16 * 1024;
+
+/// Send buffers kept for the next reply; more than this many connections rarely send in one turn.
+pub(crate) const SPARE_OUTPUTS_MAX: usize = 64;
+
+/// A spare send buffer that grew beyond this is given back to the allocator.
+pub(crate) const SPARE_OUTPUT_BYTES_MAX: usize = 16 * 1024;
+
+/// How long a connection that is being closed after a last answer goes on reading, so that unread bytes do not turn
+/// the close into a reset that destroys the answer on its way.
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
+
+/// Bounds of one shard's table, its share of the process-wide ones.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections this shard holds.
+    pub connections_max: usize,
+    /// Connections without a session; past it the oldest of them is closed.
+    pub strangers_max: usize,
+    /// The largest frame, header included.
+    pub frame_bytes_max: u32,
+    /// What a started frame, or a reply on its way out, may take before its size counts.
+    pub frame_time: Duration,
+}
+
+impl Limits {
+    /// How long a transfer of `bytes` may take: the fixed part and one second per KiB, a floor of 1 KiB/s.
+    pub fn allowance(&self, bytes: usize) -> Duration {
+        self.frame_time.saturating_add(Duration::from_secs((bytes as u64).div_ceil(1024)))
+    }
+}

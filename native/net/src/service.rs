@@ -1,0 +1,39 @@
+//! What the table asks of the shard.
+
+use ng_wire::frame::RequestHeader;
+use ng_wire::table::close_reason::CloseReason;
+
+use crate::connection::Peer;
+use crate::identity::ConnectionId;
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// The reply was written.
+    Answered,
+    /// The answer comes later through [`crate::Connections::answer`]; until then the connection's next request waits.
+    Waiting,
+    /// The reply was written and is the last one.
+    AnsweredLast(CloseReason),
+}
+
+/// The shard's side: commands, sessions, permissions.
+pub trait Service {
+    /// How long a frame (header and body) of this request may be for its body to be read at all. Asked from the header,
+    /// before any body byte is held.
+    fn frame_bytes_max(&self, peer: &Peer, header: &RequestHeader) -> u32;
+
+    /// Serves one request. `body` is absent when the frame exceeds [`Self::frame_bytes_max`]: it is then answered from
+    /// its header alone and its bytes are thrown away as they arrive.
+    fn serve(
+        &mut self,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: Option<&[u8]>,
+        reply: &mut Vec<u8>,
+    ) -> Served;
+
+    /// A connection is gone, for whatever reason.
+    fn closed(&mut self, peer: &Peer, reason: CloseReason);
+}

@@ -1,0 +1,389 @@
+//! The connection table of one shard, over plain TCP.
+
+use ng_io::{Buffer, Driver, Instant, IoError, Operation};
+use ng_wire::frame::{HEADER_BYTES, RequestHeader};
+use ng_wire::table::close_reason::CloseReason;
+
+use crate::admission::Strangers;
+use crate::connection::{Connection, Peer, Phase};
+use crate::deadlines::Deadlines;
+use crate::hand_over::HandOver;
+use crate::identity::ConnectionId;
+use crate::input::Look;
+use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX};
+use crate::service::{Served, Service};
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    connection: Option<Connection>,
+}
+
+/// Running sums of one table, for the metrics row of its shard.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// Bytes that receive operations appended.
+    pub bytes_received: u64,
+    /// Bytes that send operations completed.
+    pub bytes_sent: u64,
+}
+
+/// All connections of a shard.
+#[derive(Debug)]
+pub struct Connections {
+    limits: Limits,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    strangers: Strangers,
+    deadlines: Deadlines,
+    spare_outputs: Vec<Buffer>,
+    /// One reply under construction; its capacity is kept.
+    reply: Vec<u8>,
+    traffic: Traffic,
+}
+
+impl Connections {
+    /// An empty table. Memory grows with the connections it has held, up to the limits.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            slots: Vec::new(),
+            free: Vec::new(),
+            strangers: Strangers::default(),
+            deadlines: Deadlines::default(),
+            spare_outputs: Vec::new(),
+            reply: Vec::new(),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// Connections open now.
+    pub fn count(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Connections without a session now.
+    pub fn strangers(&self) -> usize {
+        self.strangers.count()
+    }
+
+    /// Bytes moved since the start.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// The earliest moment at which [`Self::expire`] has something to do.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// Takes over an accepted connection and starts reading from it. A connection that finds the table full, or whose
+    /// descriptor the driver refuses, is closed and reported as closed.
+    pub fn adopt<D: Driver, S: Service>(&mut self, arrival: HandOver, driver: &mut D, service: &mut S) {
+        let HandOver { socket, client_id, address } = arrival;
+        let mut peer = Peer { client_id, address, local_address: address, bound: None };
+        if self.count() >= self.limits.connections_max {
+            service.closed(&peer, CloseReason::TableFull);
+            return;
+        }
+        let handle = match driver.adopt_socket(socket) {
+            Ok(handle) => handle,
+            Err(_) => {
+                service.closed(&peer, CloseReason::IoError);
+                return;
+            }
+        };
+        if let Ok(local) = driver.local_address(handle) {
+            peer.local_address = local;
+        }
+        while self.strangers.count() >= self.limits.strangers_max
+            && let Some(oldest) = self.strangers.oldest()
+        {
+            self.close(self.id(oldest), CloseReason::Displaced, driver, service);
+        }
+        let id = self.insert(Connection::new(peer, handle));
+        self.strangers.join(id.slot);
+        self.arm(id, None, driver);
+    }
+
+    fn insert(&mut self, connection: Connection) -> ConnectionId {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            u32::try_from(self.slots.len() - 1).expect("the table is bounded far below 2^32 slots")
+        });
+        self.slots[slot as usize].connection = Some(connection);
+        self.id(slot)
+    }
+
+    fn id(&self, slot: u32) -> ConnectionId {
+        ConnectionId { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    fn get(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        let slot = self.slots.get_mut(id.slot as usize)?;
+        if slot.generation == id.generation { slot.connection.as_mut() } else { None }
+    }
+
+    /// A receive operation finished.
+    pub fn received<D: Driver, S: Service>(
+        &mut self,
+        id: ConnectionId,
+        buffer: Buffer,
+        result: &Result<usize, IoError>,
+        now: Instant,
+        driver: &mut D,
+        service: &mut S,
+    ) {
+        let Some(connection) = self.get(id) else { return };
+        connection.input.disarm(buffer);
+        match *result {
+            Ok(0) => {
+                let reason = match connection.phase {
+                    Phase::Lingering(reason, _) | Phase::Finishing(reason) => reason,
+                    Phase::Open if connection.input.deadline().is_some() => CloseReason::Truncated,
+                    Phase::Open => CloseReason::ClientClosed,
+                };
+                self.close(id, reason, driver, service);
+            }
+            Ok(count) => {
+                self.traffic.bytes_received += count as u64;
+                self.advance(id, now, driver, service);
+            }
+            Err(_) => self.close(id, CloseReason::IoError, driver, service),
+        }
+    }
+
+    /// A send operation finished.
+    pub fn sent<D: Driver, S: Service>(
+        &mut self,
+        id: ConnectionId,
+        mut buffer: Buffer,
+        result: &Result<(), IoError>,
+        now: Instant,
+        driver: &mut D,
+        service: &mut S,
+    ) {
+        let bytes = buffer.len() as u64;
+        buffer.clear();
+        if self.spare_outputs.len() < SPARE_OUTPUTS_MAX && buffer.capacity() <= SPARE_OUTPUT_BYTES_MAX {
+            self.spare_outputs.push(buffer);
+        }
+        let Some(connection) = self.get(id) else { return };
+        connection.send_deadline = None;
+        match result {
+            Ok(()) => {
+                self.traffic.bytes_sent += bytes;
+                self.advance(id, now, driver, service);
+            }
+            Err(_) => self.close(id, CloseReason::IoError, driver, service),
+        }
+    }
+
+    /// Answers a request that [`Served::Waiting`] left open. Returns whether the connection still exists.
+    pub fn answer<D: Driver, S: Service>(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        driver: &mut D,
+        service: &mut S,
+        write: impl FnOnce(&mut S, &mut Peer, &mut Vec<u8>) -> Served,
+    ) -> bool {
+        let mut reply = std::mem::take(&mut self.reply);
+        let Some(connection) = self.get(id) else {
+            self.reply = reply;
+            return false;
+        };
+        assert!(connection.waiting, "an answer without a request");
+        connection.waiting = false;
+        let was_bound = connection.peer.bound.is_some();
+        let served = write(service, &mut connection.peer, &mut reply);
+        self.conclude(id, was_bound, served, &reply);
+        self.keep(reply);
+        self.advance(id, now, driver, service);
+        true
+    }
+
+    /// Does all that a connection's bytes, replies and phase allow: serve, send, receive, wait.
+    fn advance<D: Driver, S: Service>(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        driver: &mut D,
+        service: &mut S,
+    ) {
+        let header = match self.serve_frames(id, service) {
+            Ok(header) => header,
+            Err(reason) => {
+                self.close(id, reason, driver, service);
+                return;
+            }
+        };
+        self.send(id, now, driver);
+        let limits = &self.limits;
+        let slot = &mut self.slots[id.slot as usize];
+        let Some(connection) = slot.connection.as_mut() else { return };
+        if let Phase::Finishing(reason) = connection.phase
+            && connection.is_quiet()
+        {
+            connection.phase = Phase::Lingering(reason, now + LINGER);
+            driver.finish_sending(connection.handle);
+        }
+        if connection.phase != Phase::Open {
+            connection.input.clear();
+            connection.input.stop_clock();
+        } else if connection.is_held() {
+            connection.input.stop_clock();
+        } else {
+            let allowance = limits.allowance(connection.input.frame_bytes(header.as_ref()));
+            connection.input.run_clock(now, allowance);
+        }
+        self.arm(id, header.as_ref(), driver);
+        self.watch(id, now);
+    }
+
+    /// Serves buffered frames until bytes run out, an answer is pending, or enough replies wait. Returns the header of
+    /// a frame whose body is still arriving.
+    fn serve_frames<S: Service>(
+        &mut self,
+        id: ConnectionId,
+        service: &mut S,
+    ) -> Result<Option<RequestHeader>, CloseReason> {
+        let mut reply = std::mem::take(&mut self.reply);
+        let outcome = loop {
+            let frame_bytes_max = self.limits.frame_bytes_max;
+            let Some(connection) = self.get(id) else { break Ok(None) };
+            if connection.phase != Phase::Open || connection.is_held() || connection.input.is_armed() {
+                break Ok(None);
+            }
+            connection.input.throw_away();
+            let header = match connection.input.look(frame_bytes_max) {
+                Look::Starved => break Ok(None),
+                Look::Broken(reason) => break Err(reason),
+                Look::Header(header) => header,
+            };
+            let was_bound = connection.peer.bound.is_some();
+            let served = if header.size > service.frame_bytes_max(&connection.peer, &header) {
+                let served = service.serve(id, &mut connection.peer, &header, None, &mut reply);
+                connection.input.consume_unread(&header);
+                served
+            } else {
+                let Some(body) = connection.input.body(&header) else { break Ok(Some(header)) };
+                let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);
+                connection.input.consume(&header);
+                served
+            };
+            self.conclude(id, was_bound, served, &reply);
+            reply.clear();
+        };
+        self.keep(reply);
+        outcome
+    }
+
+    fn keep(&mut self, mut reply: Vec<u8>) {
+        reply.clear();
+        reply.shrink_to(SPARE_OUTPUT_BYTES_MAX);
+        self.reply = reply;
+    }
+
+    /// Books what a request led to: queued reply, session won or lost, last answer.
+    fn conclude(&mut self, id: ConnectionId, was_bound: bool, served: Served, reply: &[u8]) {
+        let spare = &mut self.spare_outputs;
+        let Some(connection) = self.slots[id.slot as usize].connection.as_mut() else { return };
+        match served {
+            Served::Waiting => connection.waiting = true,
+            Served::Answered => {}
+            Served::AnsweredLast(reason) => connection.phase = Phase::Finishing(reason),
+        }
+        if !reply.is_empty() {
+            connection
+                .output
+                .get_or_insert_with(|| spare.pop().unwrap_or_else(|| Buffer::with_capacity(HEADER_BYTES)))
+                .extend_from_slice(reply);
+        }
+        match (was_bound, connection.peer.bound.is_some()) {
+            (false, true) => self.strangers.leave(id.slot),
+            (true, false) => self.strangers.join(id.slot),
+            _ => {}
+        }
+    }
+
+    fn send<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &mut D) {
+        let limits = &self.limits;
+        let Some(connection) = self.slots[id.slot as usize].connection.as_mut() else { return };
+        if connection.is_sending() {
+            return;
+        }
+        if let Some(buffer) = connection.output.take() {
+            connection.send_deadline = Some(now + limits.allowance(buffer.len()));
+            driver.submit(id.token(), Operation::Send { socket: connection.handle, buffer });
+        }
+    }
+
+    /// Starts receiving, unless the connection has to be answered first: what is not read costs no memory here.
+    fn arm<D: Driver>(&mut self, id: ConnectionId, header: Option<&RequestHeader>, driver: &mut D) {
+        let Some(connection) = self.get(id) else { return };
+        if connection.is_held() {
+            return;
+        }
+        let frame_bytes = connection.input.frame_bytes(header);
+        let socket = connection.handle;
+        if let Some(buffer) = connection.input.arm(frame_bytes) {
+            driver.submit(id.token(), Operation::Receive { socket, buffer });
+        }
+    }
+
+    /// Sets the timer of a connection. It never points further than one frame time ahead, so that entries of slow
+    /// transfers leave the heap soon even when their connections end early.
+    fn watch(&mut self, id: ConnectionId, now: Instant) {
+        let horizon = now + self.limits.frame_time;
+        let Some(connection) = self.get(id) else { return };
+        if let Some((at, _)) = connection.deadline() {
+            self.deadlines.arm(id.slot, at.min(horizon));
+        }
+    }
+
+    /// Closes every connection whose time is up.
+    pub fn expire<D: Driver, S: Service>(&mut self, now: Instant, driver: &mut D, service: &mut S) {
+        while let Some(slot) = self.deadlines.due(now) {
+            let id = self.id(slot);
+            let Some(connection) = self.get(id) else { continue };
+            match connection.deadline() {
+                Some((at, reason)) if at <= now => self.close(id, reason, driver, service),
+                Some(_) => self.watch(id, now),
+                None => {}
+            }
+        }
+    }
+
+    /// Closes a connection: outstanding operations come back to a generation that no longer exists.
+    pub fn close<D: Driver, S: Service>(
+        &mut self,
+        id: ConnectionId,
+        reason: CloseReason,
+        driver: &mut D,
+        service: &mut S,
+    ) {
+        let slot = &mut self.slots[id.slot as usize];
+        if slot.generation != id.generation {
+            return;
+        }
+        let Some(connection) = slot.connection.take() else { return };
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(id.slot);
+        self.strangers.leave(id.slot);
+        driver.close(connection.handle);
+        service.closed(&connection.peer, reason);
+    }
+
+    /// Closes every connection that owes its peer nothing, and with `all` the others too. Returns how many are left.
+    pub fn wind_down<D: Driver, S: Service>(&mut self, all: bool, driver: &mut D, service: &mut S) -> usize {
+        for index in 0..self.slots.len() {
+            let quiet = self.slots[index].connection.as_ref().is_some_and(Connection::is_quiet);
+            if quiet || all {
+                let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
+                self.close(self.id(slot), CloseReason::Stopping, driver, service);
+            }
+        }
+        self.count()
+    }
+}

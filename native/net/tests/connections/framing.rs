@@ -1,0 +1,109 @@
+//! From bytes to requests: whole, split, joined, foreign.
+
+use std::time::Duration;
+
+use ng_io::Environment;
+use ng_wire::frame::HEADER_BYTES;
+use ng_wire::table::close_reason::CloseReason;
+
+use crate::table::{ECHO, LIMITS, Rig, WAIT, frame, on_every_backend};
+
+on_every_backend!(
+    a_frame_may_come_in_any_pieces,
+    pipelined_requests_are_answered_in_order,
+    a_waiting_answer_holds_back_the_next_request,
+    an_answer_for_a_connection_that_is_gone_finds_nobody,
+    foreign_bytes_close_the_connection,
+    an_end_inside_a_frame_is_told_from_an_end_between_two,
+);
+
+fn a_frame_may_come_in_any_pieces<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let body: Vec<u8> = (0..=255).cycle().take(2000).collect();
+    for (request, piece) in [1, 7, 255, 256, 257, 1023, 1024, 1025, 5000].into_iter().enumerate() {
+        let bytes = frame(ECHO, request as u64, &body);
+        for chunk in bytes.chunks(piece) {
+            rig.write(&mut client, chunk);
+            rig.step(Duration::ZERO);
+        }
+        assert_eq!(rig.reply(&mut client), request as u64, "in pieces of {piece}");
+        assert_eq!(rig.service.served.last().and_then(|(_, body)| body.clone()), Some(body.clone()));
+    }
+}
+
+fn pipelined_requests_are_answered_in_order<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes: Vec<u8> = (0..500).flat_map(|request| frame(ECHO, request, &[1; 17])).collect();
+    client.set_nonblocking(false).expect("a socket");
+    let mut writer = client.try_clone().expect("a descriptor");
+    let writing = std::thread::spawn(move || std::io::Write::write_all(&mut writer, &bytes));
+    client.set_nonblocking(true).expect("a socket");
+    for request in 0..500 {
+        assert_eq!(rig.reply(&mut client), request);
+    }
+    drop(writing);
+}
+
+fn a_waiting_answer_holds_back_the_next_request<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes: Vec<u8> = [frame(WAIT, 1, &[]), frame(ECHO, 2, &[])].concat();
+    rig.write(&mut client, &bytes);
+    rig.until(|rig| !rig.service.waiting.is_empty());
+    for _ in 0..5 {
+        rig.step(Duration::from_millis(1));
+    }
+    assert_eq!(rig.service.served.len(), 1, "the second request waits for the first answer");
+    assert!(rig.answer());
+    assert_eq!([rig.reply(&mut client), rig.reply(&mut client)], [1, 2]);
+}
+
+fn an_answer_for_a_connection_that_is_gone_finds_nobody<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    rig.write(&mut client, &frame(WAIT, 1, &[]));
+    rig.until(|rig| !rig.service.waiting.is_empty());
+    rig.wind_down(true);
+    assert!(!rig.answer());
+    assert_eq!(rig.service.closed, [(1, CloseReason::Stopping)]);
+}
+
+fn foreign_bytes_close_the_connection<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut header = frame(ECHO, 1, &[]);
+        header[at..at + bytes.len()].copy_from_slice(bytes);
+        header
+    };
+    let cases = [
+        (vec![0x16, 3, 1, 0], CloseReason::LegacyFraming),
+        (with(0, &[9, 0, 0, 0]), CloseReason::LegacyFraming),
+        (with(48, &255u32.to_le_bytes()), CloseReason::BadSize),
+        (with(48, &u32::MAX.to_le_bytes()), CloseReason::BadSize),
+        (with(60, &[8]), CloseReason::BadCommand),
+    ];
+    for (index, (bytes, reason)) in cases.into_iter().enumerate() {
+        let mut client = rig.client();
+        rig.write(&mut client, &bytes);
+        assert_eq!(rig.read_to_end(&mut client), b"");
+        assert_eq!(rig.service.closed[index].1, reason, "case {index}");
+    }
+    let mut next = rig.client();
+    rig.write(&mut next, &frame(ECHO, 5, &[]));
+    assert_eq!(rig.reply(&mut next), 5, "the next client is served");
+}
+
+fn an_end_inside_a_frame_is_told_from_an_end_between_two<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    for (bytes, reason) in [(0, CloseReason::ClientClosed), (HEADER_BYTES - 1, CloseReason::Truncated)] {
+        let mut client = rig.client();
+        rig.write(&mut client, &frame(ECHO, 1, &[])[..bytes]);
+        rig.step(Duration::from_millis(50));
+        drop(client);
+        let closed = rig.service.closed.len();
+        rig.until(|rig| rig.service.closed.len() > closed);
+        assert_eq!(rig.service.closed[closed].1, reason);
+    }
+}

@@ -1,0 +1,124 @@
+//! Time and memory that one connection may take.
+
+use std::time::Duration;
+
+use ng_io::Environment;
+use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_wire::frame::HEADER_BYTES;
+use ng_wire::table::close_reason::CloseReason;
+
+use crate::table::{ECHO, LARGE, LARGE_BYTES, LAST, LIMITS, Rig, frame, on_every_backend};
+
+on_every_backend!(
+    silence_is_not_timed,
+    a_started_frame_is_cut_when_its_time_is_up,
+    a_longer_frame_has_a_second_more_for_every_kib,
+    one_byte_now_and_then_does_not_buy_time,
+    a_frame_too_long_is_answered_from_its_header_and_the_connection_closed,
+    the_last_answer_arrives_before_the_close,
+    a_reader_that_stalls_is_not_served_further_and_cut_in_the_end,
+);
+
+fn silence_is_not_timed<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    rig.ahead = Duration::from_hours(100);
+    rig.step(Duration::ZERO);
+    assert_eq!(rig.connections.next_deadline(), None);
+    rig.write(&mut client, &frame(ECHO, 1, &[]));
+    assert_eq!(rig.reply(&mut client), 1);
+}
+
+fn a_started_frame_is_cut_when_its_time_is_up<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    rig.write(&mut client, &[0; 1]);
+    rig.until(|rig| rig.connections.next_deadline().is_some());
+    rig.ahead = Duration::from_secs(10);
+    rig.step(Duration::ZERO);
+    assert_eq!(rig.service.closed, [], "a header has 10 s and 1 s for its one KiB");
+    rig.ahead = Duration::from_secs(12);
+    assert_eq!(rig.read_to_end(&mut client), b"");
+    assert_eq!(rig.service.closed, [(1, CloseReason::FrameTimeout)]);
+}
+
+fn a_longer_frame_has_a_second_more_for_every_kib<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes = frame(ECHO, 1, &[0; 4 * 1024]);
+    rig.write(&mut client, &bytes[..HEADER_BYTES]);
+    rig.until(|rig| rig.connections.next_deadline().is_some());
+    rig.ahead = Duration::from_secs(14);
+    rig.step(Duration::ZERO);
+    assert_eq!(rig.service.closed, []);
+    rig.write(&mut client, &bytes[HEADER_BYTES..]);
+    assert_eq!(rig.reply(&mut client), 1);
+    rig.ahead = Duration::from_hours(1);
+    rig.step(Duration::ZERO);
+    assert_eq!(rig.service.closed, [], "the frame is complete: nothing is timed any more");
+}
+
+fn one_byte_now_and_then_does_not_buy_time<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes = frame(ECHO, 1, &[]);
+    for (second, byte) in bytes.iter().take(20).enumerate() {
+        rig.ahead = Duration::from_secs(second as u64);
+        if std::io::Write::write(&mut client, &[*byte]).is_err() {
+            break;
+        }
+        rig.step(Duration::from_millis(5));
+    }
+    assert_eq!(rig.service.closed, [(1, CloseReason::FrameTimeout)]);
+}
+
+fn a_frame_too_long_is_answered_from_its_header_and_the_connection_closed<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes = frame(ECHO, 9, &vec![0; STRANGER_FRAME_BYTES_MAX as usize]);
+    rig.write(&mut client, &bytes[..HEADER_BYTES]);
+    assert_eq!(rig.reply(&mut client), 9, "before any byte of the body was sent");
+    rig.write(&mut client, &bytes[HEADER_BYTES..]);
+    assert_eq!(rig.read_to_end(&mut client), b"");
+    rig.ahead = Duration::from_secs(2);
+    rig.until(|rig| !rig.service.closed.is_empty());
+    assert_eq!(rig.service.served.len(), 1);
+    assert_eq!(rig.service.served[0].1, None);
+    assert_eq!(rig.service.closed, [(1, CloseReason::OversizeBeforeLogin)]);
+}
+
+fn the_last_answer_arrives_before_the_close<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    // What follows the last request is read and dropped: left unread it would make the close a reset.
+    let bytes = [frame(LAST, 3, &[]), frame(ECHO, 4, &[1; 3000])].concat();
+    rig.write(&mut client, &bytes);
+    assert_eq!(rig.reply(&mut client), 3);
+    assert_eq!(rig.read_to_end(&mut client), b"", "the sending side ends at once");
+    assert_eq!(rig.service.served.len(), 1, "nothing is served after the last answer");
+    drop(client);
+    rig.until(|rig| !rig.service.closed.is_empty());
+    assert_eq!(rig.service.closed, [(1, CloseReason::OversizeBeforeLogin)]);
+}
+
+fn a_reader_that_stalls_is_not_served_further_and_cut_in_the_end<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    // Far more answers than all socket buffers on the way can take.
+    let requests: Vec<u8> = (0..2_000).flat_map(|request| frame(LARGE, request, &[])).collect();
+    let mut sent = 0;
+    for _ in 0..200 {
+        while let Ok(count) = std::io::Write::write(&mut client, &requests[sent..]) {
+            sent += count;
+            if sent == requests.len() {
+                break;
+            }
+        }
+        rig.step(Duration::from_millis(1));
+    }
+    let served = rig.service.served.len();
+    assert!(served * LARGE_BYTES < 64 * 1024 * 1024, "served {served} requests into the void");
+    rig.ahead = Duration::from_secs(10 + 2 * 65);
+    rig.step(Duration::from_millis(1));
+    assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
+}

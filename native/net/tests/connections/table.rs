@@ -1,0 +1,286 @@
+//! A table, a listener and a service that answers by what a request asks for.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use ng_io::probe::{RingSupport, probe_ring};
+use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, Token, UringEnvironment, Wait};
+use ng_net::connection::Bound;
+use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver, Limits, Peer, Served, Service};
+use ng_wire::frame::{HEADER_BYTES, RequestHeader};
+use ng_wire::reply::{self, Position};
+use ng_wire::table::close_reason::CloseReason;
+
+const DOOR: Token = Token(u64::MAX);
+
+/// How long anything may take before a test calls it hung. Nothing is measured against it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Makes one test per backend out of a function that takes an environment.
+macro_rules! on_every_backend {
+    ($($test:ident),* $(,)?) => {
+        mod posix {
+            $(#[test] fn $test() { super::$test(&ng_io::PosixEnvironment); })*
+        }
+        mod uring {
+            $(#[test] fn $test() {
+                if let Some(environment) = crate::table::ring() {
+                    super::$test(&environment);
+                }
+            })*
+        }
+    };
+}
+pub(crate) use on_every_backend;
+
+/// The ring's environment if there is a ring. Under CI its absence is a failure.
+pub(crate) fn ring() -> Option<UringEnvironment> {
+    match probe_ring() {
+        RingSupport::Available { .. } => Some(UringEnvironment),
+        RingSupport::Unavailable { reason } => {
+            assert!(std::env::var_os("CI").is_none(), "the uring backend must be tested in CI: {reason}");
+            None
+        }
+    }
+}
+
+/// Commands of the service under test, by code.
+pub(crate) const ECHO: u32 = 1;
+pub(crate) const WAIT: u32 = 2;
+pub(crate) const LOG_IN: u32 = 3;
+pub(crate) const LAST: u32 = 4;
+pub(crate) const LARGE: u32 = 5;
+
+/// Bytes of the body that answers `LARGE`.
+pub(crate) const LARGE_BYTES: usize = 64 * 1024;
+
+/// Answers by code, and remembers what it was told.
+#[derive(Default)]
+pub(crate) struct Script {
+    pub(crate) served: Vec<(RequestHeader, Option<Vec<u8>>)>,
+    pub(crate) waiting: Vec<(ConnectionId, RequestHeader)>,
+    pub(crate) closed: Vec<(u32, CloseReason)>,
+}
+
+impl Service for Script {
+    fn frame_bytes_max(&self, _peer: &Peer, _header: &RequestHeader) -> u32 {
+        STRANGER_FRAME_BYTES_MAX
+    }
+
+    fn serve(
+        &mut self,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: Option<&[u8]>,
+        reply: &mut Vec<u8>,
+    ) -> Served {
+        self.served.push((*header, body.map(<[u8]>::to_vec)));
+        let large = vec![7; LARGE_BYTES];
+        let payload = if header.code == LARGE { &large[..] } else { body.unwrap_or_default() };
+        match header.code {
+            WAIT => {
+                self.waiting.push((id, *header));
+                return Served::Waiting;
+            }
+            LOG_IN => peer.bound = Some(Bound { session: 1, user_id: 0 }),
+            _ => {}
+        }
+        reply::ok(reply, header, Position::default(), |into| into.extend_from_slice(payload));
+        if header.code == LAST || body.is_none() {
+            return Served::AnsweredLast(CloseReason::OversizeBeforeLogin);
+        }
+        Served::Answered
+    }
+
+    fn closed(&mut self, peer: &Peer, reason: CloseReason) {
+        self.closed.push((peer.client_id, reason));
+    }
+}
+
+pub(crate) struct Rig<E: Environment> {
+    driver: E::Driver,
+    door: Door,
+    pub(crate) address: SocketAddr,
+    pub(crate) connections: Connections,
+    pub(crate) service: Script,
+    /// Added to the driver's time: a test's way to let hours pass.
+    pub(crate) ahead: Duration,
+    next_client_id: u32,
+}
+
+pub(crate) const LIMITS: Limits = Limits {
+    connections_max: 64,
+    strangers_max: 32,
+    frame_bytes_max: 64 * 1024 * 1024,
+    frame_time: Duration::from_secs(10),
+};
+
+impl<E: Environment> Rig<E> {
+    pub(crate) fn new(environment: &E, limits: Limits) -> Self {
+        let mut driver =
+            environment.driver(DriverLimits { operations_max: 512, handles_max: 256 }).expect("a driver");
+        let listener =
+            environment.bind_stream("127.0.0.1:0".parse().expect("an address"), 64).expect("a free port");
+        let address = listener.local_address().expect("a bound socket");
+        let mut door = Door::new(listener, DOOR, &mut driver).expect("a handle");
+        door.open(&mut driver);
+        Self {
+            driver,
+            door,
+            address,
+            connections: Connections::new(limits),
+            service: Script::default(),
+            ahead: Duration::ZERO,
+            next_client_id: 1,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.driver.now() + self.ahead
+    }
+
+    /// Lets the table work until `done`, or fails.
+    pub(crate) fn until(&mut self, mut done: impl FnMut(&Self) -> bool) {
+        let deadline = self.driver.now() + PATIENCE;
+        while !done(self) {
+            assert!(
+                self.driver.now() < deadline,
+                "this takes too long; closed so far: {:?}",
+                self.service.closed
+            );
+            self.step(Duration::from_millis(20));
+        }
+    }
+
+    /// One round of completions and timers.
+    pub(crate) fn step(&mut self, patience: Duration) {
+        let mut completions = Vec::new();
+        let wait = Wait::Until(self.driver.now() + patience);
+        self.driver.complete(wait, &mut completions).expect("the driver works");
+        let now = self.now();
+        for completion in completions {
+            let id = ConnectionId::of(completion.token);
+            let (connections, driver, service) = (&mut self.connections, &mut self.driver, &mut self.service);
+            match completion.outcome {
+                Outcome::Accepted(result) => {
+                    if let Arrival::Connection(socket, address) = self.door.accepted(result, now, driver) {
+                        let client_id = self.next_client_id;
+                        self.next_client_id += 1;
+                        connections.adopt(HandOver { socket, client_id, address }, driver, service);
+                    }
+                }
+                Outcome::Received { buffer, result } => {
+                    connections.received(id, buffer, &result, now, driver, service);
+                }
+                Outcome::Sent { buffer, result } => {
+                    connections.sent(id, buffer, &result, now, driver, service)
+                }
+                other => panic!("nothing else was submitted: {other:?}"),
+            }
+        }
+        self.connections.expire(now, &mut self.driver, &mut self.service);
+    }
+
+    /// Answers the oldest waiting request. Returns whether its connection was still there.
+    pub(crate) fn answer(&mut self) -> bool {
+        let (id, header) = self.service.waiting.remove(0);
+        let now = self.now();
+        self.connections.answer(id, now, &mut self.driver, &mut self.service, |_, _, reply| {
+            reply::ok(reply, &header, Position::default(), |_| {});
+            Served::Answered
+        })
+    }
+
+    pub(crate) fn wind_down(&mut self, all: bool) -> usize {
+        self.connections.wind_down(all, &mut self.driver, &mut self.service)
+    }
+
+    /// A client that is connected and adopted.
+    pub(crate) fn client(&mut self) -> TcpStream {
+        let before = self.next_client_id;
+        let stream = TcpStream::connect(self.address).expect("the backlog has room");
+        stream.set_nonblocking(true).expect("a socket");
+        self.until(|rig| rig.next_client_id > before);
+        stream
+    }
+
+    /// Reads exactly `count` bytes while the table works.
+    pub(crate) fn read(&mut self, stream: &mut TcpStream, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        let mut filled = 0;
+        self.until(|_| {
+            while filled < count {
+                match stream.read(&mut bytes[filled..]) {
+                    Ok(0) => panic!("end of stream after {filled} of {count} bytes"),
+                    Ok(more) => filled += more,
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return false,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            true
+        });
+        bytes
+    }
+
+    /// Reads one reply and returns the request number it echoes.
+    pub(crate) fn reply(&mut self, stream: &mut TcpStream) -> u64 {
+        let header = self.read(stream, HEADER_BYTES);
+        let field = |at: usize, length: usize| header[at..at + length].to_vec();
+        let size = u32::from_le_bytes(field(48, 4).try_into().expect("four bytes"));
+        self.read(stream, size as usize - HEADER_BYTES);
+        u64::from_le_bytes(field(200, 8).try_into().expect("eight bytes"))
+    }
+
+    /// Waits for the end of a client's stream.
+    pub(crate) fn read_to_end(&mut self, stream: &mut TcpStream) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 4096];
+        self.until(|_| {
+            loop {
+                match stream.read(&mut chunk) {
+                    Ok(0) => return true,
+                    Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return false,
+                    Err(_) => return true,
+                }
+            }
+        });
+        bytes
+    }
+
+    /// Writes all of `bytes` while the table works.
+    pub(crate) fn write(&mut self, stream: &mut TcpStream, bytes: &[u8]) {
+        let mut written = 0;
+        self.until(|_| {
+            while written < bytes.len() {
+                match stream.write(&bytes[written..]) {
+                    Ok(count) => written += count,
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return false,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            true
+        });
+    }
+}
+
+/// A request frame.
+pub(crate) fn frame(code: u32, request: u64, body: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(HEADER_BYTES + body.len()).expect("a small frame");
+    let header = RequestHeader {
+        size,
+        client: 1,
+        request_checksum: 0,
+        timestamp: 0,
+        request,
+        operation: 2,
+        session: 0,
+        code,
+    };
+    let mut bytes = header.encode().to_vec();
+    bytes.extend_from_slice(body);
+    bytes
+}

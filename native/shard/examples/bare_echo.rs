@@ -1,0 +1,121 @@
+//! Sends back what it receives, over a backend's driver and nothing else: the floor under every request a shard answers.
+//!
+//! `bare_echo BACKEND CPU` serves on a free port, which it prints, until its standard input ends. One thread, pinned to
+//! the CPU as a shard is, with the limits of a shard.
+
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::Ipv4Addr;
+
+use ng_io::{
+    Buffer, Completion, Driver, DriverLimits, Environment, Handle, Instant, Listener, Operation, Outcome,
+    PosixEnvironment, ThreadSpec, Token, UringEnvironment, Wait,
+};
+
+const ACCEPT: Token = Token(u64::MAX);
+
+/// As a shard begins a connection's receive buffer.
+const BUFFER_BYTES: usize = 1024;
+
+/// More than any load of ours opens at once.
+const CONNECTIONS_MAX: usize = 4096;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let backend = arguments.next().ok_or("which backend?")?;
+    let cpu = arguments.next().ok_or("which CPU?")?.parse()?;
+    match backend.as_str() {
+        "posix" => serve_until_told(&PosixEnvironment, cpu),
+        "uring" => serve_until_told(&UringEnvironment, cpu),
+        other => Err(format!("no backend is called {other}").into()),
+    }
+}
+
+fn serve_until_told<E: Environment>(environment: &E, cpu: usize) -> Result<(), Box<dyn Error>> {
+    let listener = environment.bind_stream((Ipv4Addr::LOCALHOST, 0).into(), 4096)?;
+    let address = listener.local_address()?;
+    let there = environment.clone();
+    let thread = ThreadSpec { name: "echo".to_owned(), cpu: Some(cpu) };
+    environment.spawn(thread, Box::new(move || serve(&there, listener)))?;
+    writeln!(io::stdout(), "{address}")?;
+    io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+/// The body of the serving thread; the end of the process is its end.
+fn serve<E: Environment>(environment: &E, listener: Listener) {
+    let limits = DriverLimits { operations_max: 2 * CONNECTIONS_MAX, handles_max: 2 * CONNECTIONS_MAX };
+    let mut driver = environment.driver(limits).expect("the backend is present");
+    let listener = driver.adopt_listener(listener).expect("an empty table has room");
+    driver.submit(ACCEPT, Operation::Accept { listener });
+    let mut echo = Echo { driver, listener, sockets: Vec::new(), free: Vec::new() };
+    let mut completions = Vec::new();
+    loop {
+        echo.driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions).expect("the driver works");
+        for completion in completions.drain(..) {
+            echo.take(completion);
+        }
+    }
+}
+
+/// The connections, each of which has exactly one operation under way.
+struct Echo<D: Driver> {
+    driver: D,
+    listener: Handle,
+    /// By token.
+    sockets: Vec<Option<Handle>>,
+    free: Vec<usize>,
+}
+
+impl<D: Driver> Echo<D> {
+    fn take(&mut self, completion: Completion) {
+        let token = completion.token;
+        match completion.outcome {
+            Outcome::Accepted(Ok((socket, _))) => {
+                let socket = self.driver.adopt_socket(socket).expect("loads stay below the limits");
+                let token = self.seat(socket);
+                self.driver.submit(
+                    token,
+                    Operation::Receive { socket, buffer: Buffer::with_capacity(BUFFER_BYTES) },
+                );
+                self.driver.submit(ACCEPT, Operation::Accept { listener: self.listener });
+            }
+            Outcome::Accepted(Err(_)) => {
+                self.driver.submit(ACCEPT, Operation::Accept { listener: self.listener });
+            }
+            Outcome::Received { buffer, result: Ok(1..) } => {
+                let socket = self.socket(token);
+                self.driver.submit(token, Operation::Send { socket, buffer });
+            }
+            Outcome::Sent { mut buffer, result: Ok(()) } => {
+                buffer.clear();
+                let socket = self.socket(token);
+                self.driver.submit(token, Operation::Receive { socket, buffer });
+            }
+            _ => self.leave(token),
+        }
+    }
+
+    fn seat(&mut self, socket: Handle) -> Token {
+        let seat = self.free.pop().unwrap_or_else(|| {
+            self.sockets.push(None);
+            self.sockets.len() - 1
+        });
+        self.sockets[seat] = Some(socket);
+        Token(seat as u64)
+    }
+
+    fn socket(&self, token: Token) -> Handle {
+        self.sockets[seat(token)].expect("an operation under way belongs to an open connection")
+    }
+
+    fn leave(&mut self, token: Token) {
+        let socket = self.sockets[seat(token)].take();
+        self.driver.close(socket.expect("the last operation of a connection ends it"));
+        self.free.push(seat(token));
+    }
+}
+
+fn seat(token: Token) -> usize {
+    usize::try_from(token.0).expect("tokens of connections are positions in a table")
+}

@@ -1,0 +1,383 @@
+//! The desk of a shard: what is done with a client's request.
+//!
+//! A request is answered here, or by the first shard when it concerns what exists once in a process.
+
+use std::sync::Arc;
+
+use ng_io::{Instant, WallMicros};
+use ng_net::connection::Bound;
+use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_net::{ConnectionId, Peer, Served, Service};
+use ng_wire::frame::RequestHeader;
+use ng_wire::primitive::Name;
+use ng_wire::reply::{self, Client, Cluster, Node, Position, Registered};
+use ng_wire::request::{self, Credentials, Register};
+use ng_wire::table::close_reason::CloseReason;
+use ng_wire::table::command::Command;
+use ng_wire::table::error::ErrorCode;
+use ng_wire::table::event::Event;
+use ng_wire::table::eviction::EvictionReason;
+use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::metric::{Cell, Metric};
+use ng_wire::table::operation::Operation;
+use ng_wire::table::outcome::ReplyOutcome;
+use ng_wire::table::permission::Requirement;
+use ng_wire::table::roster::{NodeRole, NodeStatus};
+use ng_wire::table::transport::Transport;
+
+use crate::facts::{IGGY_VERSION, NODE_NAME, NodeFacts};
+use crate::frame::{Answer, Ask, ClientRequest, Secret};
+use crate::identity::ShardId;
+use crate::log_ring::EventLog;
+use crate::mailbox::Mailboxes;
+use crate::metrics::MetricsRow;
+use crate::register::Registry;
+use crate::route;
+
+/// The longest frame whose body is read for the commands served so far; all of theirs are far shorter.
+const SERVED_FRAME_BYTES_MAX: u32 = STRANGER_FRAME_BYTES_MAX;
+
+/// The user who may do everything.
+const ROOT: u32 = 0;
+
+/// Nothing is in the log yet.
+const UNLOGGED: Position = Position { op: 0, commit: 0 };
+
+/// What a shard answers with: its own knowledge, its way to the other shards, and on the first shard the registry.
+#[derive(Debug)]
+pub struct Desk {
+    /// Which shard this is.
+    pub id: ShardId,
+    /// Facts of this run.
+    pub facts: Arc<NodeFacts>,
+    /// Rings to and from the other shards.
+    pub mailboxes: Mailboxes,
+    /// The shard's figures.
+    pub metrics: Arc<MetricsRow>,
+    /// The shard's voice.
+    pub log: EventLog,
+    /// Clients and sessions; on the first shard only.
+    pub registry: Option<Registry>,
+    /// The time of this turn.
+    pub now: Instant,
+    /// The wall time of this turn.
+    pub wall: WallMicros,
+}
+
+/// A reply that was written, as it is counted.
+type Outcome = (ReplyOutcome, Served);
+
+impl Desk {
+    /// Writes an event to the log.
+    pub fn tell(&mut self, event: Event, fields: [u64; 2]) {
+        self.log.push(event, fields, self.wall);
+    }
+
+    /// Counts a frame that did not arrive, and says so.
+    pub fn count_drop(&mut self, variant: FrameVariant, reason: DropReason) {
+        self.metrics.add(Cell::frame_drop(variant, reason), 1);
+        self.tell(Event::FrameDropped, [u64::from(variant.code()), u64::from(reason.code())]);
+    }
+
+    fn judge(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Verdict {
+        let operation = Operation::from_code(header.operation);
+        let is_logout = operation == Some(Operation::Logout);
+        // A client without a session may log out all the same, with whatever number it thinks it has.
+        if !(is_logout && peer.bound.is_none() && header.client != 0)
+            && let Err(error) = header.check()
+        {
+            return Verdict::Denied(error);
+        }
+        if let Err(error) = header.verify_body(body) {
+            return Verdict::Denied(error);
+        }
+        let command = Command::resolve(header);
+        if peer.bound.is_none()
+            && let Some(verdict) = stranger(header, command.as_ref().ok())
+        {
+            return verdict;
+        }
+        match command {
+            Ok(command) => self.perform(command, id, peer, header, body),
+            Err(unknown) => Verdict::Denied(unknown.status()),
+        }
+    }
+
+    fn perform(
+        &mut self,
+        command: Command,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Verdict {
+        if !is_permitted(command.row().requirement, peer.bound) {
+            return Verdict::Denied(ErrorCode::Unauthorized);
+        }
+        match command {
+            Command::Ping => Verdict::Body(Vec::new()),
+            Command::LoginUser | Command::LoginWithPersonalAccessToken => {
+                Verdict::Evicted(EvictionReason::MalformedLogin)
+            }
+            Command::LoginRegister => match (peer.bound, login(body)) {
+                (Some(bound), Ok(_)) => Verdict::Session(bound),
+                (None, Ok(ask)) => self.ask(id, peer, header, ask),
+                (_, Err(reason)) => Verdict::Evicted(reason),
+            },
+            Command::Logout if peer.bound.is_none() => Verdict::Body(Vec::new()),
+            Command::Logout => self.ask(id, peer, header, Ask::Logout),
+            Command::GetMe => Verdict::Body(me(peer)),
+            Command::ClusterMetadata => Verdict::Body(self.cluster(peer)),
+            Command::DescribeOptions => match request::option_scope(body) {
+                Ok(scope) => {
+                    let mut payload = Vec::new();
+                    reply::put_options(&mut payload, scope);
+                    Verdict::Body(payload)
+                }
+                Err(_) => Verdict::Denied(ErrorCode::InvalidCommand),
+            },
+            Command::GetClients => self.ask(id, peer, header, Ask::Clients),
+            Command::GetClient => match request::client_id(body) {
+                Ok(client_id) => self.ask(id, peer, header, Ask::Client(client_id)),
+                Err(_) => Verdict::Denied(ErrorCode::InvalidCommand),
+            },
+            Command::Stats => self.ask(id, peer, header, Ask::Stats),
+            _ => Verdict::Denied(ErrorCode::FeatureUnavailable),
+        }
+    }
+
+    /// Asks the shard that can answer; here or through its mailbox.
+    fn ask(&mut self, connection: ConnectionId, peer: &Peer, header: &RequestHeader, ask: Ask) -> Verdict {
+        let target = route::client_request_target(&ask);
+        let request =
+            ClientRequest { shard: self.id, connection, client_id: peer.client_id, header: *header, ask };
+        if target == self.id {
+            let registry = self.registry.as_mut().expect("the first shard has the registry");
+            return match registry.handle(request, &self.facts, self.now) {
+                Some(answer) => Verdict::Answered(answer.answer),
+                None => Verdict::Waiting,
+            };
+        }
+        match route::route_client_request(&mut self.mailboxes, Box::new(request)) {
+            Ok(()) => Verdict::Waiting,
+            Err(_) => {
+                self.count_drop(FrameVariant::ClientRequest, DropReason::Full);
+                Verdict::Answered(Answer::Refused(ErrorCode::TransientNotAccepted))
+            }
+        }
+    }
+
+    fn cluster(&self, peer: &Peer) -> Vec<u8> {
+        // Bound to every address, we name the one this client reached us at: it can reach it again.
+        let listener = self.facts.tcp;
+        let ip = if listener.ip().is_unspecified() { peer.local_address.ip() } else { listener.ip() };
+        let mut payload = Vec::new();
+        Cluster {
+            name: &self.facts.cluster_name,
+            nodes: &[Node {
+                name: NODE_NAME,
+                host: &ip.to_canonical().to_string(),
+                tcp: listener.port(),
+                quic: 0,
+                http: 0,
+                websocket: 0,
+                role: NodeRole::Leader,
+                status: NodeStatus::Healthy,
+            }],
+        }
+        .put(&mut payload);
+        payload
+    }
+
+    /// Answers a request of a connection of this shard whose answer came from elsewhere, and counts it.
+    pub fn write_answer(
+        &mut self,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        answer: Answer,
+        reply: &mut Vec<u8>,
+    ) -> Served {
+        self.write(peer, header, Verdict::Answered(answer), reply)
+    }
+
+    fn write(
+        &mut self,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        verdict: Verdict,
+        reply: &mut Vec<u8>,
+    ) -> Served {
+        let (outcome, served) = match verdict {
+            Verdict::Waiting => return Served::Waiting,
+            Verdict::Answered(answer) => write_answer(peer, header, answer, reply),
+            Verdict::Session(bound) => write_answer(peer, header, Answer::Session(bound), reply),
+            Verdict::Body(payload) => write_answer(peer, header, Answer::Body(payload), reply),
+            Verdict::Evicted(reason) => write_answer(peer, header, Answer::Evicted(reason), reply),
+            Verdict::Denied(error) => {
+                reply::denied(reply, header, error);
+                (ReplyOutcome::Denied, Served::Answered)
+            }
+        };
+        self.metrics.add(Cell::reply(outcome), 1);
+        served
+    }
+}
+
+/// What is to be done with a request.
+#[derive(Debug)]
+enum Verdict {
+    /// The answer comes from another shard.
+    Waiting,
+    /// The answer is here.
+    Answered(Answer),
+    /// The session the connection has already.
+    Session(Bound),
+    /// A read's payload.
+    Body(Vec<u8>),
+    /// Refused before anything was done.
+    Denied(ErrorCode),
+    /// The login failed, or there is no session.
+    Evicted(EvictionReason),
+}
+
+/// What a client without a session gets for anything but a ping, a login or a logout.
+fn stranger(header: &RequestHeader, command: Option<&Command>) -> Option<Verdict> {
+    match command {
+        Some(Command::Ping | Command::LoginRegister | Command::Logout) => None,
+        Some(command) if command.is_legacy_login() => None,
+        _ if Operation::from_code(header.operation) == Some(Operation::NonReplicated) => {
+            Some(Verdict::Denied(ErrorCode::Unauthenticated))
+        }
+        Some(_) => Some(Verdict::Evicted(EvictionReason::NoSession)),
+        None => None,
+    }
+}
+
+/// What a stranger gets for a frame that is longer than strangers may send, judged by its header.
+fn oversize_stranger(header: &RequestHeader) -> Verdict {
+    match Operation::from_code(header.operation) {
+        Some(Operation::Register) => Verdict::Evicted(EvictionReason::MalformedLogin),
+        Some(Operation::NonReplicated) => Verdict::Denied(ErrorCode::Unauthenticated),
+        Some(Operation::Logout) | None => Verdict::Denied(ErrorCode::InvalidCommand),
+        Some(_) => Verdict::Evicted(EvictionReason::NoSession),
+    }
+}
+
+/// Until accounts are kept there is one, root, who may do everything; any other would be held to what every
+/// authenticated user may do.
+fn is_permitted(requirement: Requirement, bound: Option<Bound>) -> bool {
+    match requirement {
+        Requirement::Nothing | Requirement::Credentials | Requirement::Session => true,
+        _ => bound.is_none_or(|bound| bound.user_id == ROOT),
+    }
+}
+
+fn login(body: &[u8]) -> Result<Ask, EvictionReason> {
+    match Register::decode(body).map_err(|fault| fault.eviction())?.credentials {
+        Credentials::Password { username, password } => {
+            Ok(Ask::Login { username: username.into(), password: Secret(password.into()) })
+        }
+        Credentials::Token(_) => Err(EvictionReason::InvalidToken),
+    }
+}
+
+fn me(peer: &Peer) -> Vec<u8> {
+    let mut payload = Vec::new();
+    Client {
+        client_id: peer.client_id,
+        user_id: peer.bound.map(|bound| bound.user_id),
+        transport: Transport::Tcp,
+        address: &peer.address.to_string(),
+        memberships: &[],
+    }
+    .put_details(&mut payload);
+    payload
+}
+
+fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: &mut Vec<u8>) -> Outcome {
+    match answer {
+        Answer::Session(bound) => {
+            peer.bound = Some(bound);
+            let server_version = Name::new(IGGY_VERSION).expect("neither empty nor long");
+            let registered = Registered { user_id: bound.user_id, session: bound.session, server_version };
+            reply::ok(reply, header, UNLOGGED, |into| registered.put(into));
+        }
+        Answer::LoggedOut => {
+            peer.bound = None;
+            reply::ok(reply, header, UNLOGGED, |_| {});
+        }
+        Answer::Body(payload) => reply::ok(reply, header, UNLOGGED, |into| into.extend_from_slice(&payload)),
+        Answer::Refused(error) => return refuse(header, error, reply),
+        Answer::Evicted(reason) => {
+            reply::evicted(reply, header.client, reason);
+            return (ReplyOutcome::Evicted, Served::Answered);
+        }
+    }
+    (ReplyOutcome::Ok, Served::Answered)
+}
+
+/// A refusal goes into the result section where clients look for one, else into the status.
+fn refuse(header: &RequestHeader, error: ErrorCode, reply: &mut Vec<u8>) -> Outcome {
+    if Operation::from_code(header.operation).is_some_and(Operation::has_result_section) {
+        reply::rejected(reply, header, UNLOGGED, error);
+        (ReplyOutcome::Rejected, Served::Answered)
+    } else {
+        reply::denied(reply, header, error);
+        (ReplyOutcome::Denied, Served::Answered)
+    }
+}
+
+impl Service for Desk {
+    fn frame_bytes_max(&self, peer: &Peer, _header: &RequestHeader) -> u32 {
+        if peer.bound.is_some() { SERVED_FRAME_BYTES_MAX } else { STRANGER_FRAME_BYTES_MAX }
+    }
+
+    fn serve(
+        &mut self,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: Option<&[u8]>,
+        reply: &mut Vec<u8>,
+    ) -> Served {
+        self.metrics.add(const { Cell::of(Metric::Requests) }, 1);
+        if let Some(body) = body {
+            let verdict = self.judge(id, peer, header, body);
+            return self.write(peer, header, verdict, reply);
+        }
+        if peer.bound.is_none() {
+            self.write(peer, header, oversize_stranger(header), reply);
+            return Served::AnsweredLast(CloseReason::OversizeBeforeLogin);
+        }
+        let error = match (header.check(), Command::resolve(header)) {
+            (Err(error), _) => error,
+            (Ok(()), Err(unknown)) => unknown.status(),
+            (Ok(()), Ok(command)) if SERVED.contains(&command) => ErrorCode::InvalidCommand,
+            (Ok(()), Ok(_)) => ErrorCode::FeatureUnavailable,
+        };
+        self.write(peer, header, Verdict::Denied(error), reply)
+    }
+
+    fn closed(&mut self, peer: &Peer, reason: CloseReason) {
+        self.metrics.add(Cell::close(reason), 1);
+        match &mut self.registry {
+            Some(registry) => registry.closed(peer.client_id),
+            None => route::route_closed(&mut self.mailboxes, peer.client_id),
+        }
+    }
+}
+
+/// The commands this server performs. A frame of theirs that is too long is malformed; any other known command is
+/// unavailable, whatever its length.
+const SERVED: &[Command] = &[
+    Command::Ping,
+    Command::LoginRegister,
+    Command::LoginRegisterWithToken,
+    Command::Logout,
+    Command::GetMe,
+    Command::GetClient,
+    Command::GetClients,
+    Command::Stats,
+    Command::ClusterMetadata,
+    Command::DescribeOptions,
+];

@@ -1,0 +1,33 @@
+//! The shards of a node: one pinned thread each, joined by mailboxes, watched by a supervisor.
+//!
+//! A shard is a value ([`turn::Shard`]) whose `turn(now)` takes what happened since the last one and never waits;
+//! [`thread`] turns it until it is told to stop. Nothing here knows which operating system, or which simulation, is
+//! underneath: that is the [`ng_io::Environment`].
+
+#![forbid(unsafe_code)]
+
+pub mod crash;
+pub mod desk;
+pub mod doorbell;
+pub mod facts;
+#[cfg(debug_assertions)]
+pub mod fault;
+pub mod frame;
+pub mod host;
+pub mod identity;
+pub mod log_ring;
+pub mod mailbox;
+pub mod metrics;
+pub mod node;
+pub mod port;
+pub mod record;
+pub mod register;
+pub mod route;
+pub mod settings;
+pub mod stopping;
+pub mod supervisor;
+mod sync;
+pub mod thread;
+pub mod tickets;
+pub mod turn;
+pub mod watchdog;

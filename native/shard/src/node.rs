@@ -1,0 +1,200 @@
+//! A node: all shards of one process, from start to stop.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
+use ng_net::Limits;
+
+use crate::desk::Desk;
+use crate::facts::NodeFacts;
+use crate::identity::ShardId;
+use crate::log_ring::event_ring;
+use crate::mailbox::{ShardBell, mesh};
+use crate::metrics::MetricsRow;
+use crate::port::{Eventfd, Notices, Port, PythonBell};
+use crate::record::{RECORD_RING_BYTES, record_ring};
+use crate::register::{Registry, RegistryLimits};
+use crate::settings::Settings;
+use crate::stopping::Stopping;
+use crate::supervisor::{self, Crew};
+use crate::thread::Seat;
+
+/// A node that was opened: its listener is bound and its rings exist; its threads come with [`start`].
+#[derive(Debug)]
+pub struct Node {
+    shared: Arc<NodeShared>,
+    seats: Vec<Seat>,
+    settings: Settings,
+}
+
+/// What the shards, the supervisor and the boundary share.
+#[derive(Debug)]
+pub struct NodeShared {
+    /// Facts of this run.
+    pub facts: Arc<NodeFacts>,
+    /// Every shard's figures, by shard.
+    pub rows: Vec<Arc<MetricsRow>>,
+    /// How the stop goes.
+    pub stopping: Arc<Stopping>,
+    /// Every shard's doorbell, once all shards have one.
+    pub bells: OnceLock<Vec<Arc<ShardBell>>>,
+    /// Records for Python that do not come from a shard.
+    pub notices: Arc<Notices>,
+    /// Wakes Python.
+    pub python_bell: Arc<PythonBell>,
+    /// When Python last drained its records, in nanoseconds; zero before the first time.
+    python_beat: AtomicU64,
+    stage: Mutex<Stage>,
+    stage_changed: Condvar,
+    drain_timeout: Duration,
+}
+
+/// How far a node is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// No thread runs.
+    Opened,
+    /// The supervisor is at work.
+    Running,
+    /// Every thread has ended.
+    Stopped {
+        /// Whether all of them ended in order.
+        in_order: bool,
+    },
+}
+
+/// Opens a node: makes everything that does not need a thread. Python's ends of the rings come with it.
+pub fn open<E: Environment>(
+    environment: &E,
+    settings: Settings,
+    listener: Listener,
+) -> Result<(Node, Port), IoError> {
+    let facts = Arc::new(NodeFacts {
+        cluster_name: settings.cluster_name.clone(),
+        tcp: listener.local_address()?,
+        started_wall: environment.wall(),
+        started: environment.now(),
+    });
+    let shards = settings.shards();
+    let stopping = Arc::new(Stopping::new(shards));
+    let python_bell = Arc::new(PythonBell::new(Eventfd::new()?));
+    let notices = Arc::new(Notices::default());
+    let rows: Vec<Arc<MetricsRow>> = (0..shards).map(|_| Arc::default()).collect();
+    let shared = Arc::new(NodeShared {
+        facts: facts.clone(),
+        rows: rows.clone(),
+        stopping: stopping.clone(),
+        bells: OnceLock::new(),
+        notices: notices.clone(),
+        python_bell: python_bell.clone(),
+        python_beat: AtomicU64::new(0),
+        stage: Mutex::new(Stage::Opened),
+        stage_changed: Condvar::new(),
+        drain_timeout: settings.drain_timeout,
+    });
+    let (to_python, records) = record_ring(RECORD_RING_BYTES);
+    let (submissions, from_python) = record_ring(RECORD_RING_BYTES);
+    let mut registry = Some(Registry::new(registry_limits(&settings), &facts, to_python));
+    let mut first = Some((listener, from_python));
+    let mut events = Vec::new();
+    let mut seats = Vec::new();
+    for (mailboxes, metrics) in mesh(shards, settings.inbox_capacity).into_iter().zip(rows) {
+        let (log, reader) = event_ring();
+        events.push(reader);
+        let desk = Desk {
+            id: ShardId(u16::try_from(seats.len()).expect("shards are counted in a u16")),
+            facts: facts.clone(),
+            mailboxes,
+            metrics,
+            log,
+            registry: registry.take(),
+            now: facts.started,
+            wall: facts.started_wall,
+        };
+        seats.push(Seat {
+            desk,
+            limits: table_limits(&settings),
+            first: first.take(),
+            python_bell: python_bell.clone(),
+            stopping: stopping.clone(),
+        });
+    }
+    let port = Port { records, submissions, events, notices, bell: python_bell, node: shared.clone() };
+    Ok((Node { shared, seats, settings }, port))
+}
+
+fn registry_limits(settings: &Settings) -> RegistryLimits {
+    RegistryLimits {
+        clients_max: settings.connections_max,
+        sessions_max: settings.sessions_max,
+        logins_max: settings.logins_max,
+    }
+}
+
+/// Any shard may come to hold most of the connections, for clients do not leave as evenly as they are dealt. Strangers
+/// are dealt in turn and short-lived: each shard has its part of them.
+fn table_limits(settings: &Settings) -> Limits {
+    Limits {
+        connections_max: settings.connections_max,
+        strangers_max: settings.strangers_max.div_ceil(settings.cpus.len()),
+        frame_bytes_max: settings.frame_bytes_max,
+        frame_time: settings.frame_time,
+    }
+}
+
+/// Starts the threads of a node and returns at once; how it went arrives as a record.
+pub fn start<E: Environment>(environment: &E, node: Node) -> Result<(), IoError> {
+    let Node { shared, seats, settings } = node;
+    shared.set_stage(Stage::Running);
+    let crew = Crew::new(environment.clone(), shared, settings, seats);
+    let thread = ThreadSpec { name: "supervisor".to_owned(), cpu: None };
+    environment.spawn(thread, Box::new(move || supervisor::run(crew))).map(drop)
+}
+
+impl NodeShared {
+    /// Begins an orderly stop; further calls change nothing.
+    pub fn stop(&self, now: Instant) {
+        self.stopping.begin(now + self.drain_timeout);
+        self.ring_all();
+    }
+
+    pub(crate) fn ring_all(&self) {
+        for bell in self.bells.get().into_iter().flatten() {
+            bell.ring();
+        }
+    }
+
+    /// Waits until every thread has ended, at most `timeout`. `None` means that some have not.
+    pub fn join(&self, timeout: Duration) -> Option<Stage> {
+        let stage = self.stage();
+        let (stage, waited) = self
+            .stage_changed
+            .wait_timeout_while(stage, timeout, |stage| *stage == Stage::Running)
+            .unwrap_or_else(PoisonError::into_inner);
+        (!waited.timed_out()).then_some(*stage)
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_stage(&self, stage: Stage) {
+        *self.stage() = stage;
+        self.stage_changed.notify_all();
+    }
+
+    /// Python lives: it drained its records at `now`.
+    pub fn python_beats(&self, now: Instant) {
+        self.python_beat.store(now.as_nanos().max(1), Ordering::Relaxed);
+    }
+
+    /// When Python last gave a sign of life; `since` if it never did.
+    pub(crate) fn last_python_beat(&self, since: Instant) -> Instant {
+        match self.python_beat.load(Ordering::Relaxed) {
+            0 => since,
+            nanos => Instant::from_nanos(nanos),
+        }
+    }
+}

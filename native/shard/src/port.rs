@@ -1,0 +1,219 @@
+//! The other end of the engine: what Python reads, writes and is woken by.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ng_io::IoError;
+use ng_wire::primitive::{put_u16, put_u64};
+use rtrb::Consumer;
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::doorbell::{Doorbell, Wake};
+use crate::host::HostFigures;
+use crate::log_ring::LoggedEvent;
+use crate::node::NodeShared;
+use crate::record::{Drained, Record, RecordReader, RecordWriter, from_python, to_python};
+use crate::turn::login_verdict;
+
+/// Python's doorbell: the eventfd its event loop watches.
+pub type PythonBell = Doorbell<Eventfd>;
+
+/// An eventfd that is rung by writing to it and read by Python.
+#[derive(Debug)]
+pub struct Eventfd(OwnedFd);
+
+impl Eventfd {
+    /// A new one, not rung.
+    pub fn new() -> Result<Self, IoError> {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map(Self)
+            .map_err(|errno| IoError::new("eventfd", errno.raw_os_error()))
+    }
+
+    /// For the event loop.
+    pub fn raw(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl Wake for Eventfd {
+    fn wake(&self) {
+        // Fails only when the counter is at its maximum, and then the reader is awake already.
+        rustix::io::write(&self.0, &1u64.to_ne_bytes()).ok();
+    }
+}
+
+/// Records of the supervisor. They are few and must not be lost, whatever state a ring is in.
+#[derive(Debug, Default)]
+pub struct Notices(Mutex<VecDeque<Vec<u8>>>);
+
+impl Notices {
+    /// Files a record.
+    pub fn push(&self, record: &Record<'_>) {
+        let mut bytes = Vec::new();
+        record.write(&mut bytes);
+        self.push_bytes(bytes);
+    }
+
+    /// Files the bytes of a record.
+    pub fn push_bytes(&self, bytes: Vec<u8>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(bytes);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn drain(&self, out: &mut Vec<u8>, capacity: usize) -> Drained {
+        let mut notices = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(bytes) = notices.front() {
+            if out.len() + bytes.len() > capacity {
+                return Drained::Needs(bytes.len());
+            }
+            out.extend_from_slice(bytes);
+            notices.pop_front();
+        }
+        Drained::Empty
+    }
+}
+
+/// Why a submission was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubmitError {
+    /// The bytes are not whole records of known kinds with well-formed bodies. Nothing was taken.
+    Malformed,
+    /// The ring has no room for the next record.
+    Busy {
+        /// Bytes of the records before it, which were taken.
+        taken: usize,
+    },
+}
+
+/// Python's ends of the rings. One thread uses it at a time.
+#[derive(Debug)]
+pub struct Port {
+    /// From the first shard.
+    pub records: RecordReader,
+    /// To the first shard.
+    pub submissions: RecordWriter,
+    /// From every shard, by shard.
+    pub events: Vec<Consumer<LoggedEvent>>,
+    /// From the supervisor.
+    pub notices: Arc<Notices>,
+    /// Wakes Python.
+    pub bell: Arc<PythonBell>,
+    /// Where the shards' doorbells are, once there are any.
+    pub node: Arc<NodeShared>,
+}
+
+impl Port {
+    /// Fills `out` with whole records, up to `capacity` bytes. Once everything is drained, the next record rings the bell.
+    pub fn drain(&mut self, out: &mut Vec<u8>, capacity: usize) -> Drained {
+        self.bell.awake();
+        loop {
+            for drained in [self.notices.drain(out, capacity), self.records.drain(out, capacity)] {
+                if drained != Drained::Empty {
+                    return drained;
+                }
+            }
+            if let Drained::Needs(bytes) = self.drain_events(out, capacity) {
+                return Drained::Needs(bytes);
+            }
+            if self.bell.may_sleep(|| self.is_empty()) {
+                return Drained::Empty;
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.notices.is_empty() && self.records.is_empty() && self.events.iter().all(Consumer::is_empty)
+    }
+
+    fn drain_events(&mut self, out: &mut Vec<u8>, capacity: usize) -> Drained {
+        for (shard, events) in self.events.iter_mut().enumerate() {
+            while let Ok(event) = events.peek() {
+                let record = event_bytes(u16::try_from(shard).expect("shards are counted in a u16"), event);
+                if out.len() + record.len() > capacity {
+                    return Drained::Needs(record.len());
+                }
+                out.extend_from_slice(&record);
+                events.pop().expect("peeked just now");
+            }
+        }
+        Drained::Empty
+    }
+
+    /// Takes records for the first shard and wakes it.
+    pub fn submit(&mut self, bytes: &[u8]) -> Result<(), SubmitError> {
+        if !are_well_formed(bytes) {
+            return Err(SubmitError::Malformed);
+        }
+        let taken = self.submissions.push_all(bytes);
+        if let Some([first, ..]) = self.node.bells.get().map(Vec::as_slice) {
+            first.ring();
+        }
+        if taken == bytes.len() { Ok(()) } else { Err(SubmitError::Busy { taken }) }
+    }
+}
+
+/// An `EVENT` record.
+pub fn event_bytes(shard: u16, event: &LoggedEvent) -> Vec<u8> {
+    let mut body = Vec::with_capacity(26);
+    put_u16(&mut body, event.event.code());
+    put_u64(&mut body, event.fields[0]);
+    put_u64(&mut body, event.fields[1]);
+    put_u64(&mut body, event.wall.0);
+    let mut out = Vec::new();
+    Record { kind: to_python::EVENT, shard, token: 0, body: &body }.write(&mut out);
+    out
+}
+
+/// Whether bytes are whole records that the first shard can obey without looking back.
+fn are_well_formed(mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        let Some((record, rest)) = Record::split(bytes) else { return false };
+        let valid = match record.kind {
+            from_python::LOGIN_VERDICT => login_verdict(record.body).is_some(),
+            from_python::HOST_FIGURES => HostFigures::decode(record.body).is_ok(),
+            from_python::OPEN_DOORS => record.body.is_empty(),
+            #[cfg(debug_assertions)]
+            _ => crate::fault::is_fault(&record),
+            #[cfg(not(debug_assertions))]
+            _ => false,
+        };
+        if !valid {
+            return false;
+        }
+        bytes = rest;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Record { kind, shard: 0, token: 1, body }.write(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn only_known_kinds_with_whole_bodies_pass() {
+        assert!(are_well_formed(&[]));
+        assert!(are_well_formed(&record(from_python::OPEN_DOORS, &[])));
+        assert!(are_well_formed(&record(from_python::LOGIN_VERDICT, &[0, 1, 0, 0, 0])));
+        for bad in [
+            record(from_python::LOGIN_VERDICT, &[9, 1, 0, 0, 0]),
+            record(from_python::LOGIN_VERDICT, &[0, 1, 0, 0]),
+            record(from_python::OPEN_DOORS, &[1]),
+            record(from_python::HOST_FIGURES, &[0; 10]),
+            record(99, &[]),
+            vec![1, 2, 3],
+        ] {
+            assert!(!are_well_formed(&bad), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The supervisor: starts the shards, watches over them and Python, and joins them.
+//!
+//! It is a thread of its own because it must be able to say that all others are stuck.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use ng_io::{Environment, Instant, IoError, JoinHandle, ThreadSpec, Waker};
+use ng_wire::primitive::{put_str32, put_u8};
+use ng_wire::table::event::Event;
+use ng_wire::table::exit_status::ExitStatus;
+use ng_wire::table::metric::{Cell, Metric};
+
+use crate::crash::CrashSite;
+use crate::identity::ShardId;
+use crate::log_ring::LoggedEvent;
+use crate::mailbox::ShardBell;
+use crate::node::{NodeShared, Stage};
+use crate::port::event_bytes;
+use crate::record::{Record, to_python};
+use crate::settings::Settings;
+use crate::thread::{self, Report, Seat};
+use crate::watchdog::LifeSign;
+
+/// How often the supervisor looks. Nothing it decides is in a hurry; half a second costs two wake-ups a second.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A shard turns at least twice a second; one that has not for this long is stuck.
+const SHARD_STALL: Duration = Duration::from_secs(5);
+
+/// Everything the supervisor starts with.
+#[derive(Debug)]
+pub struct Crew<E: Environment> {
+    environment: E,
+    shared: Arc<NodeShared>,
+    settings: Settings,
+    seats: Vec<Seat>,
+    crash: CrashSite,
+}
+
+impl<E: Environment> Crew<E> {
+    /// A crew that has not started.
+    pub fn new(environment: E, shared: Arc<NodeShared>, settings: Settings, seats: Vec<Seat>) -> Self {
+        let crash = CrashSite::new(&settings.crash_file);
+        Self { environment, shared, settings, seats, crash }
+    }
+}
+
+/// The supervisor's thread.
+pub fn run<E: Environment>(crew: Crew<E>) {
+    let Crew { environment, shared, settings, seats, crash } = crew;
+    let (sender, reports) = channel();
+    let started = start_all(&environment, &settings, seats, &sender, &reports);
+    let stage = match started {
+        Ok((handles, bells)) => {
+            shared.bells.set(bells).expect("a node is started once");
+            shared.tell(&Record { kind: to_python::STARTED, shard: 0, token: 0, body: &[] });
+            // A stop that came during the start found no bell to ring.
+            shared.ring_all();
+            let watch = Watch::new(&environment, &shared, &settings);
+            let in_order =
+                Supervisor { environment, shared: &shared, settings, crash, reports, watch }.run(handles);
+            Stage::Stopped { in_order }
+        }
+        Err(failure) => {
+            shared.tell_start_failed(&failure);
+            Stage::Stopped { in_order: true }
+        }
+    };
+    let in_order = stage == Stage::Stopped { in_order: true };
+    shared.tell(&Record { kind: to_python::STOPPED, shard: 0, token: 0, body: &[u8::from(in_order)] });
+    shared.set_stage(stage);
+}
+
+/// A shard that did not start.
+#[derive(Debug)]
+struct StartFailure {
+    shard: ShardId,
+    error: IoError,
+}
+
+type Started = (Vec<JoinHandle>, Vec<Arc<ShardBell>>);
+
+/// Starts every shard, or none: when one fails, those that wait for the doorbells are told that there will be none, and
+/// are joined.
+fn start_all<E: Environment>(
+    environment: &E,
+    settings: &Settings,
+    seats: Vec<Seat>,
+    sender: &Sender<Report>,
+    reports: &Receiver<Report>,
+) -> Result<Started, StartFailure> {
+    let mut handles = Vec::new();
+    let mut waiting: Vec<Sender<Vec<Arc<ShardBell>>>> = Vec::new();
+    let mut failure = None;
+    for (seat, cpu) in seats.into_iter().zip(&settings.cpus) {
+        let shard = seat.desk.id;
+        let (bells, receiver) = channel();
+        let (environment_there, reports_there) = (environment.clone(), sender.clone());
+        let spec = ThreadSpec { name: format!("shard-{}", shard.0), cpu: *cpu };
+        let body = move || thread::run(&environment_there, seat, &reports_there, &receiver);
+        match environment.spawn(spec, Box::new(body)) {
+            Ok(handle) => {
+                handles.push(handle);
+                waiting.push(bells);
+            }
+            Err(error) => {
+                failure = Some(StartFailure { shard, error });
+                break;
+            }
+        }
+    }
+    let mut wakers: Vec<Option<Waker>> = vec![None; waiting.len()];
+    for _ in 0..waiting.len() {
+        match reports.recv().expect("the supervisor holds a sender itself") {
+            Report::Ready(shard, waker) => wakers[shard.index()] = Some(waker),
+            Report::Failed(shard, error) => failure = failure.or(Some(StartFailure { shard, error })),
+            Report::Finished(_) => unreachable!("no shard finishes before it has begun"),
+        }
+    }
+    if let Some(failure) = failure {
+        drop(waiting);
+        for handle in handles {
+            handle.join().ok();
+        }
+        return Err(failure);
+    }
+    let bells: Vec<Arc<ShardBell>> =
+        wakers.into_iter().flatten().map(|waker| Arc::new(ShardBell::new(waker))).collect();
+    for shard in waiting {
+        shard.send(bells.clone()).ok();
+    }
+    Ok((handles, bells))
+}
+
+struct Supervisor<'a, E: Environment> {
+    environment: E,
+    shared: &'a NodeShared,
+    settings: Settings,
+    crash: CrashSite,
+    reports: Receiver<Report>,
+    watch: Watch,
+}
+
+impl<E: Environment> Supervisor<'_, E> {
+    /// Watches until every shard has stopped. Returns whether all did so in order and in time.
+    fn run(mut self, handles: Vec<JoinHandle>) -> bool {
+        let mut running = handles.len();
+        let mut give_up: Option<Instant> = None;
+        while running > 0 {
+            match self.reports.recv_timeout(self.watch.period) {
+                Ok(Report::Finished(_)) => running -= 1,
+                Ok(Report::Failed(shard, error)) => {
+                    self.end_process(&format!("shard-{}", shard.0), &error.to_string())
+                }
+                Ok(Report::Ready(..)) => unreachable!("every shard was ready before"),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the supervisor holds a sender itself"),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = self.environment.now();
+            self.watch.look(self.shared, now, self.environment.wall());
+            if self.shared.stopping.began() {
+                // One deadline for all: the wait is bounded by the slowest shard, not by the sum.
+                let deadline = *give_up
+                    .get_or_insert(self.shared.stopping.drain_deadline() + self.settings.join_timeout);
+                if now >= deadline {
+                    return false;
+                }
+            } else if running < handles.len() || handles.iter().any(JoinHandle::is_finished) {
+                self.end_process("supervisor", "a shard ended although nobody stopped it");
+            }
+        }
+        handles.into_iter().all(|handle| handle.join().is_ok())
+    }
+
+    fn end_process(&self, thread: &str, reason: &str) -> ! {
+        self.crash.end_process(ExitStatus::InternalFault, thread, reason)
+    }
+}
+
+/// Whether everything advances.
+struct Watch {
+    shards: Vec<Advance>,
+    /// How long Python has been silent, once that is too long.
+    python_stall: Option<Duration>,
+    stall_dump: Duration,
+    stall_max: Duration,
+    started: Instant,
+    life_sign: Option<LifeSign>,
+    period: Duration,
+}
+
+/// What is known of one shard's progress.
+struct Advance {
+    turns: u64,
+    seen: Instant,
+    stalled: bool,
+}
+
+impl Watch {
+    fn new<E: Environment>(environment: &E, shared: &NodeShared, settings: &Settings) -> Self {
+        let started = environment.now();
+        let life_sign = settings.watchdog.as_ref().and_then(|watchdog| LifeSign::new(watchdog).ok());
+        Self {
+            shards: shared.rows.iter().map(|_| Advance { turns: 0, seen: started, stalled: false }).collect(),
+            python_stall: None,
+            stall_dump: settings.stall_dump,
+            stall_max: settings.stall_max,
+            started,
+            period: life_sign.as_ref().map_or(LOOK, |sign| sign.period().min(LOOK)),
+            life_sign,
+        }
+    }
+
+    fn look(&mut self, shared: &NodeShared, now: Instant, wall: ng_io::WallMicros) {
+        let tell = |event, fields| shared.tell_event(&LoggedEvent { event, fields, wall });
+        let mut shards_advance = true;
+        for (shard, (advance, row)) in self.shards.iter_mut().zip(&shared.rows).enumerate() {
+            let turns = row.get(const { Cell::of(Metric::ShardTurns) });
+            if turns != advance.turns {
+                *advance = Advance { turns, seen: now, stalled: false };
+            }
+            let stall = now - advance.seen;
+            if stall >= SHARD_STALL {
+                shards_advance = false;
+                if !std::mem::replace(&mut advance.stalled, true) {
+                    tell(Event::ShardStalled, [shard as u64, millis(stall)]);
+                }
+            }
+        }
+        let silence = now - shared.last_python_beat(self.started);
+        if silence >= self.stall_dump {
+            if self.python_stall.replace(silence).is_none() {
+                // Python cannot log now; its stacks go to stderr, and the event follows when it wakes up.
+                ng_io::signal::raise_dump_signal();
+                tell(Event::ControlPlaneStalled, [millis(silence), 0]);
+            }
+        } else if let Some(stall) = self.python_stall.take() {
+            tell(Event::ControlPlaneRecovered, [millis(stall), 0]);
+        }
+        if shards_advance
+            && silence < self.stall_max
+            && let Some(sign) = &mut self.life_sign
+        {
+            sign.send(now);
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl NodeShared {
+    fn tell(&self, record: &Record<'_>) {
+        self.notices.push(record);
+        self.python_bell.ring();
+    }
+
+    fn tell_event(&self, event: &LoggedEvent) {
+        self.notices.push_bytes(event_bytes(0, event));
+        self.python_bell.ring();
+    }
+
+    fn tell_start_failed(&self, failure: &StartFailure) {
+        let mut body = Vec::new();
+        put_u8(&mut body, ExitStatus::InternalFault.code());
+        put_str32(&mut body, &failure.error.to_string());
+        self.tell(&Record { kind: to_python::START_FAILED, shard: failure.shard.0, token: 0, body: &body });
+    }
+}

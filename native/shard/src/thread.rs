@@ -1,0 +1,132 @@
+//! The body of a shard thread: make what must be made on the thread, then turn and rest until told to stop.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use ng_io::{Driver, DriverLimits, Environment, IoError, Listener, Waker};
+use ng_net::{Connections, Door, Limits};
+
+use crate::desk::Desk;
+use crate::identity::ShardId;
+use crate::mailbox::ShardBell;
+use crate::port::PythonBell;
+use crate::record::RecordReader;
+use crate::route::HandOverRoute;
+use crate::stopping::Stopping;
+use crate::turn::{DOOR_TOKEN, FirstShard, Pause, Shard, ShardParts};
+
+/// What a shard thread tells the supervisor.
+#[derive(Debug)]
+pub enum Report {
+    /// Its I/O is made; it waits for the doorbells of all.
+    Ready(ShardId, Waker),
+    /// It could not start, or not go on.
+    Failed(ShardId, IoError),
+    /// It has stopped in order.
+    Finished(ShardId),
+}
+
+/// What a shard thread is given, except what must be made on it.
+#[derive(Debug)]
+pub struct Seat {
+    /// The desk, which says which shard it is.
+    pub desk: Desk,
+    /// Bounds of the connection table.
+    pub limits: Limits,
+    /// On the first shard: the listener and what Python submits.
+    pub first: Option<(Listener, RecordReader)>,
+    /// Wakes Python.
+    pub python_bell: Arc<PythonBell>,
+    /// How the node's stop goes.
+    pub stopping: Arc<Stopping>,
+}
+
+/// Runs one shard. `bells` delivers every shard's doorbell once all are made; when it hangs up instead, the start was
+/// given up.
+pub fn run<E: Environment>(
+    environment: &E,
+    seat: Seat,
+    reports: &Sender<Report>,
+    bells: &Receiver<Vec<Arc<ShardBell>>>,
+) {
+    let id = seat.desk.id;
+    let stopping = seat.stopping.clone();
+    let outcome = prepare(environment, seat).and_then(|prepared| {
+        // The supervisor outlives every shard; were it gone, nobody would be left to tell.
+        reports.send(Report::Ready(id, prepared.waker())).ok();
+        let Ok(bells) = bells.recv() else { return Ok(()) };
+        turn_until_stopped(&mut prepared.into_shard(bells))
+    });
+    if id != ShardId::FIRST {
+        stopping.finish();
+    }
+    let report = match outcome {
+        Ok(()) => Report::Finished(id),
+        Err(error) => Report::Failed(id, error),
+    };
+    reports.send(report).ok();
+}
+
+fn turn_until_stopped<D: Driver>(shard: &mut Shard<D>) -> Result<(), IoError> {
+    loop {
+        let pause = shard.turn(shard.now());
+        if pause == Pause::Finished {
+            return Ok(());
+        }
+        shard.rest(pause)?;
+    }
+}
+
+struct Prepared<D: Driver> {
+    driver: D,
+    door: Option<Door>,
+    from_python: Option<RecordReader>,
+    desk: Desk,
+    limits: Limits,
+    python_bell: Arc<PythonBell>,
+    stopping: Arc<Stopping>,
+}
+
+fn prepare<E: Environment>(environment: &E, seat: Seat) -> Result<Prepared<E::Driver>, IoError> {
+    let Seat { desk, limits, first, python_bell, stopping } = seat;
+    let mut driver = environment.driver(driver_limits(&limits))?;
+    let (door, from_python) = match first {
+        Some((listener, from_python)) => {
+            (Some(Door::new(listener, DOOR_TOKEN, &mut driver)?), Some(from_python))
+        }
+        None => (None, None),
+    };
+    Ok(Prepared { driver, door, from_python, desk, limits, python_bell, stopping })
+}
+
+/// A connection has one operation in each direction. A closed one keeps its descriptor and its operations until they
+/// have come back, while its successor has begun: twice the table covers both, and the door is on top.
+fn driver_limits(limits: &Limits) -> DriverLimits {
+    let connections = 2 * limits.connections_max;
+    DriverLimits { operations_max: 2 * connections + 8, handles_max: connections + 8 }
+}
+
+impl<D: Driver> Prepared<D> {
+    fn waker(&self) -> Waker {
+        self.driver.waker()
+    }
+
+    fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<D> {
+        let first = self.door.zip(self.from_python).map(|(door, from_python)| FirstShard {
+            door,
+            hand_over: HandOverRoute::new(),
+            from_python,
+            records: Vec::new(),
+            paused_at: None,
+        });
+        Shard::new(ShardParts {
+            driver: self.driver,
+            connections: Connections::new(self.limits),
+            desk: self.desk,
+            first,
+            bells,
+            python_bell: self.python_bell,
+            stopping: self.stopping,
+        })
+    }
+}

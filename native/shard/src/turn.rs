@@ -1,0 +1,389 @@
+//! One shard as a value: it takes what happened and the time, does what follows, and never waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ng_io::{Completion, Driver, Instant, IoError, Outcome, Token, Wait};
+use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver};
+use ng_wire::table::close_reason::CloseReason;
+use ng_wire::table::event::Event;
+use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::metric::{Cell, Metric};
+use ng_wire::table::outcome::LoginOutcome;
+
+use crate::desk::Desk;
+use crate::frame::{ClientAnswer, ClientFrame, Envelope, Lifecycle, ShardFrame};
+use crate::host::HostFigures;
+use crate::mailbox::ShardBell;
+use crate::port::PythonBell;
+use crate::record::{RECORD_RING_BYTES, Record, RecordReader, Verdict, from_python};
+use crate::route::{self, HandOverRoute};
+use crate::stopping::Stopping;
+
+/// The token of the accept operation. Connections never have it: their slot numbers stay far below.
+pub const DOOR_TOKEN: Token = Token(u64::MAX);
+
+/// A shard without anything to do still turns this often, so that the supervisor can tell idle from stuck.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// A shard that is stopping, or waits for room in another's mailbox, looks again this soon.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// Mailbox frames taken in one turn. The rest comes in the next, after completions had their turn.
+const FRAMES_PER_TURN: usize = 256;
+
+/// What a shard wants after a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// There is more to do now.
+    Ready,
+    /// Nothing to do before this moment, unless something happens.
+    Until(Instant),
+    /// The shard has stopped in order.
+    Finished,
+}
+
+/// What exists on the first shard only: the door, and the way to Python.
+#[derive(Debug)]
+pub struct FirstShard {
+    /// Where connections come in.
+    pub door: Door,
+    /// Deals them out.
+    pub hand_over: HandOverRoute,
+    /// What Python submitted.
+    pub from_python: RecordReader,
+    /// Bytes of drained records; its capacity is kept.
+    pub records: Vec<u8>,
+    /// When accepting paused last.
+    pub paused_at: Option<Instant>,
+}
+
+/// One shard.
+#[derive(Debug)]
+pub struct Shard<D: Driver> {
+    driver: D,
+    connections: Connections,
+    desk: Desk,
+    first: Option<FirstShard>,
+    bells: Vec<Arc<ShardBell>>,
+    python_bell: Arc<PythonBell>,
+    stopping: Arc<Stopping>,
+    completions: Vec<Completion>,
+    turns: u64,
+    events_told: u64,
+    shutting: bool,
+}
+
+/// What a shard is made from.
+#[derive(Debug)]
+pub struct ShardParts<D: Driver> {
+    /// Its I/O, made on its thread.
+    pub driver: D,
+    /// Its connection table.
+    pub connections: Connections,
+    /// Its desk.
+    pub desk: Desk,
+    /// Present on the first shard.
+    pub first: Option<FirstShard>,
+    /// Every shard's doorbell, by shard.
+    pub bells: Vec<Arc<ShardBell>>,
+    /// Python's doorbell.
+    pub python_bell: Arc<PythonBell>,
+    /// How the node's stop goes.
+    pub stopping: Arc<Stopping>,
+}
+
+impl<D: Driver> Shard<D> {
+    /// A shard that has not turned yet.
+    pub fn new(parts: ShardParts<D>) -> Self {
+        let ShardParts { driver, connections, desk, first, bells, python_bell, stopping } = parts;
+        Self {
+            driver,
+            connections,
+            desk,
+            first,
+            bells,
+            python_bell,
+            stopping,
+            completions: Vec::new(),
+            turns: 0,
+            events_told: 0,
+            shutting: false,
+        }
+    }
+
+    /// The time as this shard's environment tells it.
+    pub fn now(&self) -> Instant {
+        self.driver.now()
+    }
+
+    /// Does everything that can be done at `now`.
+    pub fn turn(&mut self, now: Instant) -> Pause {
+        self.desk.now = now;
+        self.desk.wall = self.driver.wall();
+        let mut completions = std::mem::take(&mut self.completions);
+        for completion in completions.drain(..) {
+            self.complete(completion);
+        }
+        self.completions = completions;
+        let drained = self.read_mailboxes();
+        self.read_python();
+        self.tend_door();
+        self.connections.expire(now, &mut self.driver, &mut self.desk);
+        let wound_down = self.stopping.began() && self.wind_down(now);
+        self.desk.mailboxes.flush(&self.bells);
+        let finished = wound_down && !self.desk.mailboxes.is_blocked();
+        if finished {
+            self.desk.tell(Event::ShardStopped, [self.desk.id.0.into(), self.turns]);
+        }
+        self.publish();
+        if finished {
+            return Pause::Finished;
+        }
+        if !drained {
+            return Pause::Ready;
+        }
+        Pause::Until(self.next_look(now))
+    }
+
+    fn next_look(&self, now: Instant) -> Instant {
+        let idle = if self.stopping.began() || self.desk.mailboxes.is_blocked() { LOOK_AGAIN } else { IDLE };
+        let door = self.first.as_ref().and_then(|first| first.door.paused_until());
+        [self.connections.next_deadline(), door].into_iter().flatten().fold(now + idle, Instant::min)
+    }
+
+    /// Waits for whatever comes next: the only call of a shard that may block.
+    pub fn rest(&mut self, pause: Pause) -> Result<(), IoError> {
+        let bell = &self.bells[self.desk.id.index()];
+        let mailboxes = &self.desk.mailboxes;
+        let from_python = self.first.as_ref().map(|first| &first.from_python);
+        let idle = || mailboxes.is_empty() && from_python.is_none_or(RecordReader::is_empty);
+        let wait = match pause {
+            Pause::Until(at) if bell.may_sleep(idle) => Wait::Until(at),
+            _ => Wait::Now,
+        };
+        let outcome = self.driver.complete(wait, &mut self.completions);
+        bell.awake();
+        outcome
+    }
+
+    fn complete(&mut self, completion: Completion) {
+        let id = ConnectionId::of(completion.token);
+        let now = self.desk.now;
+        let (driver, desk) = (&mut self.driver, &mut self.desk);
+        match completion.outcome {
+            Outcome::Accepted(result) => self.accepted(result),
+            Outcome::Received { buffer, result } => {
+                self.connections.received(id, buffer, &result, now, driver, desk);
+            }
+            Outcome::Sent { buffer, result } => {
+                self.connections.sent(id, buffer, &result, now, driver, desk);
+            }
+            Outcome::Read { .. } | Outcome::Written { .. } | Outcome::Synced(_) => {
+                unreachable!("this shard submits no operation on files")
+            }
+        }
+    }
+
+    fn accepted(&mut self, result: Result<(ng_io::Socket, std::net::SocketAddr), IoError>) {
+        let first = self.first.as_mut().expect("the first shard alone accepts");
+        let registry = self.desk.registry.as_mut().expect("the first shard has the registry");
+        match first.door.accepted(result, self.desk.now, &mut self.driver) {
+            Arrival::Nothing => {}
+            Arrival::Paused(error) => {
+                self.desk.metrics.add(const { Cell::of(Metric::AcceptPauses) }, 1);
+                if first.paused_at.is_none() {
+                    first.paused_at = Some(self.desk.now);
+                    let open = self.connections.count() as u64;
+                    self.desk.tell(Event::AcceptPaused, [open, error.errno().unsigned_abs().into()]);
+                }
+            }
+            Arrival::Connection(socket, address) => {
+                if let Some(since) = first.paused_at.take() {
+                    let paused = u64::try_from((self.desk.now - since).as_millis()).unwrap_or(u64::MAX);
+                    let open = self.connections.count() as u64;
+                    self.desk.log.push(Event::AcceptResumed, [open, paused], self.desk.wall);
+                }
+                self.desk.metrics.add(const { Cell::of(Metric::ConnectionsAccepted) }, 1);
+                let Some(client_id) = registry.admit(address) else {
+                    self.desk.metrics.add(Cell::close(CloseReason::TableFull), 1);
+                    return;
+                };
+                let target = first.hand_over.target(self.desk.mailboxes.shards());
+                let arrival = HandOver { socket, client_id, address };
+                if target == self.desk.id {
+                    self.connections.adopt(arrival, &mut self.driver, &mut self.desk);
+                } else {
+                    route::route_hand_over(&mut self.desk.mailboxes, target, arrival);
+                }
+            }
+        }
+    }
+
+    /// Takes frames from the other shards. Returns whether there are no more for now.
+    fn read_mailboxes(&mut self) -> bool {
+        for taken in 0..FRAMES_PER_TURN {
+            let Some(envelope) = self.desk.mailboxes.receive() else {
+                self.desk.metrics.add(const { Cell::of(Metric::MailboxEntries) }, taken as u64);
+                return true;
+            };
+            self.deliver(envelope);
+        }
+        self.desk.metrics.add(const { Cell::of(Metric::MailboxEntries) }, FRAMES_PER_TURN as u64);
+        false
+    }
+
+    fn deliver(&mut self, envelope: Envelope) {
+        if envelope.to != self.desk.id {
+            self.desk.count_drop(envelope.frame.variant(), DropReason::Misrouted);
+            return;
+        }
+        match envelope.frame {
+            ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)) => {
+                self.connections.adopt(arrival, &mut self.driver, &mut self.desk);
+            }
+            ShardFrame::Lifecycle(Lifecycle::Closed { client_id }) => match &mut self.desk.registry {
+                Some(registry) => registry.closed(client_id),
+                None => self.desk.count_drop(FrameVariant::ConnectionClosed, DropReason::Misrouted),
+            },
+            ShardFrame::Client(ClientFrame::Request(request)) => {
+                let Some(registry) = &mut self.desk.registry else {
+                    self.desk.count_drop(FrameVariant::ClientRequest, DropReason::Misrouted);
+                    return;
+                };
+                let shard = request.shard;
+                if let Some(answer) = registry.handle(*request, &self.desk.facts, self.desk.now) {
+                    route::route_client_answer(&mut self.desk.mailboxes, shard, answer);
+                }
+            }
+            ShardFrame::Client(ClientFrame::Answer(answer)) => self.answer(*answer),
+        }
+    }
+
+    /// Answers a connection of this shard.
+    fn answer(&mut self, answer: ClientAnswer) {
+        let now = self.desk.now;
+        let (connections, driver) = (&mut self.connections, &mut self.driver);
+        let (connection, header) = (answer.connection, answer.header);
+        let delivered = connections.answer(connection, now, driver, &mut self.desk, |desk, peer, reply| {
+            desk.write_answer(peer, &header, answer.answer, reply)
+        });
+        if !delivered {
+            self.desk.count_drop(FrameVariant::ClientAnswer, DropReason::Gone);
+        }
+    }
+
+    /// Takes what Python submitted, on the first shard.
+    fn read_python(&mut self) {
+        let Some(first) = &mut self.first else { return };
+        let mut bytes = std::mem::take(&mut first.records);
+        bytes.clear();
+        // What the ring can hold fits in one read, so nothing is left behind that would need another turn.
+        first.from_python.drain(&mut bytes, RECORD_RING_BYTES);
+        let mut rest = &bytes[..];
+        while let Some((record, next)) = Record::split(rest) {
+            self.take_record(&record);
+            rest = next;
+        }
+        if let Some(first) = &mut self.first {
+            first.records = bytes;
+        }
+    }
+
+    /// Obeys one record. The boundary has checked kinds and layouts before it let the record in.
+    fn take_record(&mut self, record: &Record<'_>) {
+        let registry = self.desk.registry.as_mut().expect("the first shard has the registry");
+        match record.kind {
+            from_python::LOGIN_VERDICT => {
+                let (verdict, user_id) = login_verdict(record.body).expect("checked at the boundary");
+                match registry.verdict(record.token, verdict, user_id) {
+                    Some((shard, answer)) if shard == self.desk.id => self.answer(answer),
+                    Some((shard, answer)) => {
+                        route::route_client_answer(&mut self.desk.mailboxes, shard, answer);
+                    }
+                    None => {}
+                }
+            }
+            from_python::HOST_FIGURES => {
+                registry.set_host(HostFigures::decode(record.body).expect("checked at the boundary"));
+            }
+            from_python::OPEN_DOORS => {
+                let first = self.first.as_mut().expect("Python writes to the first shard");
+                if !self.stopping.began() {
+                    first.door.open(&mut self.driver);
+                }
+            }
+            #[cfg(debug_assertions)]
+            _ => crate::fault::happen(record),
+            #[cfg(not(debug_assertions))]
+            other => unreachable!("record kind {other} passed the boundary"),
+        }
+    }
+
+    fn tend_door(&mut self) {
+        if let Some(first) = &mut self.first
+            && first.door.paused_until().is_some_and(|until| until <= self.desk.now)
+        {
+            first.door.open(&mut self.driver);
+        }
+    }
+
+    /// Stops in order: no new connections, answers still owed are given, then the rest is closed. The first shard is the
+    /// last, because the others may wait for its answers. Returns whether this shard is done.
+    fn wind_down(&mut self, now: Instant) -> bool {
+        if !self.shutting {
+            self.shutting = true;
+            if let Some(first) = &mut self.first {
+                first.door.close(&mut self.driver);
+            }
+        }
+        let overdue = now >= self.stopping.drain_deadline();
+        let left = self.connections.wind_down(overdue, &mut self.driver, &mut self.desk);
+        if left > 0 {
+            return false;
+        }
+        if self.first.is_some() { overdue || self.stopping.others_finished() } else { true }
+    }
+
+    fn publish(&mut self) {
+        self.turns += 1;
+        let metrics = &self.desk.metrics;
+        let traffic = self.connections.traffic();
+        let counters = self.driver.counters();
+        let (_, rings) = self.desk.mailboxes.counts();
+        for (cell, value) in [
+            (const { Cell::of(Metric::ShardTurns) }, self.turns),
+            (const { Cell::of(Metric::ConnectionsOpen) }, self.connections.count() as u64),
+            (const { Cell::of(Metric::ConnectionsUnauthenticated) }, self.connections.strangers() as u64),
+            (const { Cell::of(Metric::BytesReceived) }, traffic.bytes_received),
+            (const { Cell::of(Metric::BytesSent) }, traffic.bytes_sent),
+            (const { Cell::of(Metric::Doorbells) }, rings),
+            (const { Cell::of(Metric::IoSyscalls) }, counters.syscalls),
+            (const { Cell::of(Metric::IoOperations) }, counters.operations),
+            (const { Cell::of(Metric::LogEventsLost) }, self.desk.log.lost()),
+        ] {
+            metrics.set(cell, value);
+        }
+        if let Some(registry) = &self.desk.registry {
+            let logins = registry.login_counts();
+            metrics.set(const { Cell::of(Metric::SessionsOpen) }, registry.sessions() as u64);
+            metrics.set(const { Cell::of(Metric::RecordRingFull) }, registry.ring_full_count());
+            metrics.set(Cell::login(LoginOutcome::Ok), logins.ok);
+            metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
+            metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
+        }
+        // Rung every turn that left something for Python: a bell that is not slept on costs one load.
+        let told = self.desk.log.told();
+        let records = self.desk.registry.as_mut().is_some_and(|registry| registry.take_written());
+        if records || told != self.events_told {
+            self.events_told = told;
+            self.python_bell.ring();
+        }
+    }
+}
+
+/// Reads the body of a `LOGIN_VERDICT` record.
+pub fn login_verdict(body: &[u8]) -> Option<(Verdict, u32)> {
+    let (code, user_id) = body.split_first()?;
+    Some((Verdict::from_code(*code)?, u32::from_le_bytes(user_id.try_into().ok()?)))
+}

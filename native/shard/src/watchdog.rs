@@ -1,0 +1,66 @@
+//! Signs of life for systemd, sent without Python: a stalled control plane must not look like a dead process.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+use ng_io::Instant;
+
+use crate::settings::Watchdog;
+
+/// The notification socket, and when it was used last.
+#[derive(Debug)]
+pub struct LifeSign {
+    socket: UnixDatagram,
+    address: SocketAddr,
+    /// A third of what systemd allows, so that one late sign does no harm.
+    period: Duration,
+    last: Option<Instant>,
+}
+
+impl LifeSign {
+    /// Opens the socket of a watchdog. A name beginning with `@` is in the abstract name space.
+    pub fn new(watchdog: &Watchdog) -> std::io::Result<Self> {
+        let address = match watchdog.socket.strip_prefix('@') {
+            Some(name) => SocketAddr::from_abstract_name(name)?,
+            None => SocketAddr::from_pathname(&watchdog.socket)?,
+        };
+        Ok(Self { socket: UnixDatagram::unbound()?, address, period: watchdog.interval / 3, last: None })
+    }
+
+    /// Sends a sign of life if one is due. A lost one is made good by the next.
+    pub fn send(&mut self, now: Instant) {
+        if self.last.is_none_or(|last| now - last >= self.period) {
+            self.last = Some(now);
+            self.socket.send_to_addr(b"WATCHDOG=1", &self.address).ok();
+        }
+    }
+
+    /// How often a sign is due.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_sent_when_due_and_not_before() {
+        let name = format!("server-ng-life-sign-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a short name");
+        let receiver = UnixDatagram::bind_addr(&address).expect("a free name");
+        receiver.set_nonblocking(true).expect("a socket");
+        let watchdog = Watchdog { socket: format!("@{name}"), interval: Duration::from_secs(30) };
+        let mut sign = LifeSign::new(&watchdog).expect("a socket");
+        let mut received = |second: u64| {
+            sign.send(Instant::from_nanos(0) + Duration::from_secs(second));
+            let mut bytes = [0; 32];
+            receiver.recv(&mut bytes).map(|length| bytes[..length].to_vec()).ok()
+        };
+        assert_eq!(received(0).as_deref(), Some(&b"WATCHDOG=1"[..]));
+        assert_eq!(received(9), None);
+        assert_eq!(received(10).as_deref(), Some(&b"WATCHDOG=1"[..]));
+    }
+}

@@ -1,0 +1,225 @@
+//! Counts what the shard thread of a whole node allocates while a logged-in client pings: a line of JSON for each backend.
+//!
+//! `ping_allocations` runs the node in this process, because only here its allocator can be watched. Python's part of the
+//! login is played by the main thread; from then on nothing of a ping ever leaves the shard.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ng_io::probe::{RingSupport, probe_ring};
+use ng_io::{
+    DriverLimits, Environment, File, FileOptions, IoError, JoinHandle, Listener, PosixEnvironment,
+    ThreadSpec, UringEnvironment, WallMicros,
+};
+use ng_shard::node;
+use ng_shard::port::Port;
+use ng_shard::record::{Record, from_python, to_python};
+use ng_shard::settings::{Backend, Settings};
+
+const WARM_UP: u32 = 1_000;
+const PINGS: u32 = 10_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+const HEADER_BYTES: usize = 256;
+
+/// Frames as a client sends them, in hexadecimal.
+const REGISTER: &str = include_str!("../../../tests/golden/wire/register_password_request.hex");
+const PING: &str = include_str!("../../../tests/golden/wire/ping_request.hex");
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static WATCHED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The system's allocator, counting what watched threads ask of it.
+struct Counting;
+
+fn count() {
+    if WATCHED.get() {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of this very function.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) };
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// An environment whose shard threads are watched.
+#[derive(Clone)]
+struct Watched<E>(E);
+
+impl<E: Environment> Environment for Watched<E> {
+    type Driver = E::Driver;
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn now(&self) -> ng_io::Instant {
+        self.0.now()
+    }
+
+    fn wall(&self) -> WallMicros {
+        self.0.wall()
+    }
+
+    fn driver(&self, limits: DriverLimits) -> Result<Self::Driver, IoError> {
+        self.0.driver(limits)
+    }
+
+    fn spawn(&self, thread: ThreadSpec, body: Box<dyn FnOnce() + Send>) -> Result<JoinHandle, IoError> {
+        let is_shard = thread.name.starts_with("shard-");
+        let watched = move || {
+            WATCHED.set(is_shard);
+            body();
+        };
+        self.0.spawn(thread, Box::new(watched))
+    }
+
+    fn bind_stream(&self, address: SocketAddr, backlog: u32) -> Result<Listener, IoError> {
+        self.0.bind_stream(address, backlog)
+    }
+
+    fn open_file(&self, path: &Path, options: FileOptions) -> Result<File, IoError> {
+        self.0.open_file(path, options)
+    }
+}
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    report(&Watched(PosixEnvironment))?;
+    if let RingSupport::Available { .. } = probe_ring() {
+        report(&Watched(UringEnvironment))?;
+    }
+    Ok(())
+}
+
+fn report<E: Environment>(environment: &Watched<E>) -> Outcome<()> {
+    let allocations = allocations_of_pings(environment)?;
+    let backend = environment.name();
+    writeln!(io::stdout(), r#"{{"backend":"{backend}","pings":{PINGS},"allocations":{allocations}}}"#)?;
+    Ok(())
+}
+
+fn allocations_of_pings<E: Environment>(environment: &E) -> Outcome<u64> {
+    let listener = environment.bind_stream((Ipv4Addr::LOCALHOST, 0).into(), 16)?;
+    let (node, mut port) = node::open(environment, settings(), listener)?;
+    let shared = port.node.clone();
+    node::start(environment, node)?;
+    next_record(&mut port, to_python::STARTED)?;
+    submit(&mut port, &Record { kind: from_python::OPEN_DOORS, shard: 0, token: 0, body: &[] });
+    let mut client = TcpStream::connect(shared.facts.tcp)?;
+    client.set_nodelay(true)?;
+    client.write_all(&bytes(REGISTER)?)?;
+    let token = next_record(&mut port, to_python::LOGIN)?;
+    // Accepted, as user 0.
+    submit(&mut port, &Record { kind: from_python::LOGIN_VERDICT, shard: 0, token, body: &[0; 5] });
+    read_answer(&mut client)?;
+    let ping = bytes(PING)?;
+    for _ in 0..WARM_UP {
+        exchange(&mut client, &ping)?;
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..PINGS {
+        exchange(&mut client, &ping)?;
+    }
+    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    drop(client);
+    shared.stop(environment.now());
+    shared.join(PATIENCE).ok_or("the node did not stop")?;
+    Ok(allocations)
+}
+
+fn settings() -> Settings {
+    Settings {
+        backend: Backend::Auto,
+        cpus: vec![None],
+        inbox_capacity: 1024,
+        tcp: (Ipv4Addr::LOCALHOST, 0).into(),
+        backlog: 16,
+        frame_bytes_max: ng_wire::frame::FRAME_BYTES_MAX,
+        connections_max: 16,
+        strangers_max: 16,
+        sessions_max: 16,
+        logins_max: 16,
+        frame_time: PATIENCE,
+        drain_timeout: PATIENCE,
+        join_timeout: PATIENCE,
+        stall_dump: 10 * PATIENCE,
+        stall_max: 10 * PATIENCE,
+        watchdog: None,
+        crash_file: PathBuf::from("last_crash.json"),
+        cluster_name: "bench".to_owned(),
+    }
+}
+
+fn submit(port: &mut Port, record: &Record<'_>) {
+    let mut bytes = Vec::new();
+    record.write(&mut bytes);
+    port.submit(&bytes).expect("an empty ring has room for a record");
+}
+
+/// Waits for a record of this kind, past all others; returns its token.
+fn next_record(port: &mut Port, kind: u16) -> Outcome<u64> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        let mut bytes = Vec::new();
+        port.drain(&mut bytes, usize::MAX);
+        let mut rest = &bytes[..];
+        while let Some((record, next)) = Record::split(rest) {
+            if record.kind == kind {
+                return Ok(record.token);
+            }
+            rest = next;
+        }
+        thread::yield_now();
+    }
+    Err(format!("no record of kind {kind} came").into())
+}
+
+fn exchange(client: &mut TcpStream, ping: &[u8]) -> Outcome<()> {
+    client.write_all(ping)?;
+    read_answer(client)
+}
+
+fn read_answer(client: &mut TcpStream) -> Outcome<()> {
+    let mut header = [0; HEADER_BYTES];
+    client.read_exact(&mut header)?;
+    let size = u32::from_le_bytes(*header[48..].first_chunk().expect("a header is longer"));
+    let body = usize::try_from(size)?.checked_sub(HEADER_BYTES).ok_or("a frame shorter than its header")?;
+    client.read_exact(&mut vec![0; body])?;
+    Ok(())
+}
+
+/// The bytes of a file of hexadecimal lines; lines that begin with `#` are remarks.
+fn bytes(text: &str) -> Outcome<Vec<u8>> {
+    let digits = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    Ok(digits.map(|byte| u8::from_str_radix(byte, 16)).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,174 @@
+/*
+ How a call ended; negated as the result of a call that failed.
+ */
+typedef enum {
+  /*
+   As asked.
+   */
+  STATUS_OK = 0,
+  /*
+   A ring has no room; the call may be repeated later.
+   */
+  STATUS_BUSY = 1,
+  /*
+   The buffer is too small; the needed size was written.
+   */
+  STATUS_NEED = 2,
+  /*
+   An argument is not what it must be.
+   */
+  STATUS_INVALID = 3,
+  /*
+   No engine has this handle, or it has been closed.
+   */
+  STATUS_CLOSED = 4,
+  /*
+   The engine belongs to another process: this one was forked from it.
+   */
+  STATUS_WRONG_PROCESS = 5,
+  /*
+   The engine is not in the stage that the call is for.
+   */
+  STATUS_WRONG_STAGE = 6,
+  /*
+   The deadline passed.
+   */
+  STATUS_TIMEOUT = 7,
+  /*
+   The configuration cannot work on this machine.
+   */
+  STATUS_CONFIGURATION = 8,
+  /*
+   Somebody else listens on the address.
+   */
+  STATUS_ADDRESS_IN_USE = 9,
+  /*
+   The operating system does not allow it.
+   */
+  STATUS_PERMISSION = 10,
+  /*
+   The operating system refused.
+   */
+  STATUS_IO = 11,
+  /*
+   A fault of ours.
+   */
+  STATUS_PANIC = 12,
+} Status;
+
+/*
+ The version of this boundary.
+ */
+uint32_t abi_version(void);
+
+/*
+ Fills `buffer` with lines of `key=value` about this build: its package version, the digest of its tables, its profile.
+
+ # Safety
+ `buffer` points to `capacity` writable bytes; `needed` is null or points to a writable number.
+ */
+int64_t describe(uint8_t *buffer,
+                 uintptr_t capacity,
+                 uint64_t *needed);
+
+/*
+ Opens an engine with settings in lines of `key=value`: binds its listener, starts no thread. Writes its handle.
+
+ # Safety
+ `settings` points to `length` readable bytes; `handle` to a writable number.
+ */
+int64_t engine_open(const uint8_t *settings,
+                    uintptr_t length,
+                    uint64_t *handle);
+
+/*
+ Fills `buffer` with lines of `key=value`: bound addresses, the chosen backend.
+
+ # Safety
+ `buffer` points to `capacity` writable bytes; `needed` is null or points to a writable number.
+ */
+int64_t engine_describe(uint64_t handle, uint8_t *buffer, uintptr_t capacity, uint64_t *needed);
+
+/*
+ The descriptor to watch: readable when there is something to drain. Reading it is the caller's part.
+ */
+int64_t engine_notify_fd(uint64_t handle);
+
+/*
+ Starts the engine's threads and returns at once; a record says how it went.
+ */
+int64_t engine_start(uint64_t handle);
+
+/*
+ Takes whole records for the first shard. Writes how many bytes were taken, which is all of them unless the ring was
+ full (`BUSY`).
+
+ # Safety
+ `records` points to `length` readable bytes; `taken` is null or points to a writable number.
+ */
+int64_t engine_submit(uint64_t handle,
+                      const uint8_t *records,
+                      uintptr_t length,
+                      uint64_t *taken);
+
+/*
+ Fills `buffer` with whole records and returns how many bytes. When a record is left, `needed` is written with its size:
+ with nothing returned the buffer is too small for it, else another call gets it. Doubles as Python's sign of life.
+
+ # Safety
+ `buffer` points to `capacity` writable bytes; `needed` is null or points to a writable number.
+ */
+int64_t engine_drain(uint64_t handle,
+                     uint8_t *buffer,
+                     uintptr_t capacity,
+                     uint64_t *needed);
+
+/*
+ Fills `cells` with every shard's figures, shard by shard, and returns how many there are in all.
+
+ # Safety
+ `cells` points to `capacity` writable numbers; `needed` is null or points to a writable number, written with how many
+ cells there are.
+ */
+int64_t engine_metrics(uint64_t handle,
+                       uint64_t *cells,
+                       uintptr_t capacity,
+                       uint64_t *needed);
+
+/*
+ Begins an orderly stop and returns at once; a record says when it is done.
+ */
+int64_t engine_stop(uint64_t handle);
+
+/*
+ Waits until every thread has ended, at most `timeout_ms`. Returns 1 if they ended in order, 0 if something was cut off.
+ The one call that may take long: not for an event loop's thread.
+ */
+int64_t engine_join(uint64_t handle,
+                    uint64_t timeout_ms);
+
+/*
+ Closes an engine whose threads have ended, or never began.
+ */
+int64_t engine_close(uint64_t handle);
+
+/*
+ Fills `buffer` with the sentence of the calling thread's last failure.
+
+ # Safety
+ `buffer` points to `capacity` writable bytes; `needed` is null or points to a writable number.
+ */
+int64_t engine_last_error(uint8_t *buffer, uintptr_t capacity, uint64_t *needed);
+
+/*
+ Probes the machine and the directory at `path`, and fills `buffer` with lines of `key=value`.
+
+ # Safety
+ `path` points to `path_length` readable bytes, `buffer` to `capacity` writable ones; `needed` is null or points to a
+ writable number.
+ */
+int64_t probe_host(const uint8_t *path,
+                   uintptr_t path_length,
+                   uint8_t *buffer,
+                   uintptr_t capacity,
+                   uint64_t *needed);

@@ -1,0 +1,1 @@
+"""server-ng: a persistent message-streaming server for unmodified Apache Iggy clients."""

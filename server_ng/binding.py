@@ -1,0 +1,260 @@
+"""The native library: the only module that imports it, and the handshake with it.
+
+Calls are thin: bytes in, bytes out, a status turned into an exception. What they mean is the business of
+`server_ng.engine`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from server_ng._native import ffi, lib
+from server_ng.wire.tables import TABLES_DIGEST
+
+__all__ = [
+    "AddressInUseError",
+    "BusyError",
+    "ClosedError",
+    "ConfigurationError",
+    "HandshakeError",
+    "NativeError",
+    "PermissionDeniedError",
+    "TimedOutError",
+    "WrongProcessError",
+    "close",
+    "describe",
+    "describe_engine",
+    "drain",
+    "join",
+    "metrics",
+    "notify_fd",
+    "open_engine",
+    "probe",
+    "start",
+    "stop",
+    "submit",
+]
+
+ABI_VERSION: Final = 1
+"""Of the boundary this module was written for."""
+
+_SYMBOLS: Final = (
+    "abi_version",
+    "describe",
+    "engine_close",
+    "engine_describe",
+    "engine_drain",
+    "engine_join",
+    "engine_last_error",
+    "engine_metrics",
+    "engine_notify_fd",
+    "engine_open",
+    "engine_start",
+    "engine_stop",
+    "engine_submit",
+    "probe_host",
+)
+_TEXT_BYTES: Final = 16 * 1024
+_DRAIN_BYTES: Final = 64 * 1024
+
+
+class HandshakeError(ImportError):
+    """The native library belongs to another build than the Python code around it."""
+
+
+class NativeError(Exception):
+    """A native call failed; `args` holds the sentence that explains it."""
+
+
+class BusyError(NativeError):
+    """A ring has no room now; `taken` bytes of the submission were accepted."""
+
+    taken: int = 0
+
+
+class InvalidError(NativeError):
+    """An argument is not what it must be."""
+
+
+class ClosedError(NativeError):
+    """No engine has this handle, or it has been closed."""
+
+
+class WrongProcessError(NativeError):
+    """The engine belongs to the process this one was forked from."""
+
+
+class WrongStageError(NativeError):
+    """The engine is not in the stage that the call is for."""
+
+
+class TimedOutError(NativeError):
+    """The deadline passed."""
+
+
+class ConfigurationError(NativeError):
+    """The configuration cannot work on this machine."""
+
+
+class AddressInUseError(NativeError):
+    """Somebody else listens on the address."""
+
+
+class PermissionDeniedError(NativeError):
+    """The operating system does not allow it."""
+
+
+class RefusedError(NativeError):
+    """The operating system refused."""
+
+
+class PanicError(NativeError):
+    """A fault of ours."""
+
+
+_ERRORS: Final[Mapping[int, type[NativeError]]] = {
+    lib.STATUS_BUSY: BusyError,
+    lib.STATUS_INVALID: InvalidError,
+    lib.STATUS_CLOSED: ClosedError,
+    lib.STATUS_WRONG_PROCESS: WrongProcessError,
+    lib.STATUS_WRONG_STAGE: WrongStageError,
+    lib.STATUS_TIMEOUT: TimedOutError,
+    lib.STATUS_CONFIGURATION: ConfigurationError,
+    lib.STATUS_ADDRESS_IN_USE: AddressInUseError,
+    lib.STATUS_PERMISSION: PermissionDeniedError,
+    lib.STATUS_IO: RefusedError,
+    lib.STATUS_PANIC: PanicError,
+}
+
+
+def _failure(result: int) -> NativeError:
+    buffer = ffi.new("uint8_t[]", _TEXT_BYTES)
+    length = lib.engine_last_error(buffer, _TEXT_BYTES, ffi.NULL)
+    sentence = bytes(ffi.buffer(buffer, max(length, 0))).decode(errors="replace")
+    return _ERRORS.get(-result, NativeError)(sentence)
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        raise _failure(result)
+    return result
+
+
+def _lines(call: Any, *arguments: Any) -> dict[str, str]:
+    """The lines of ``key=value`` that a call fills a buffer with."""
+    capacity = _TEXT_BYTES
+    needed = ffi.new("uint64_t *")
+    while True:
+        buffer = ffi.new("uint8_t[]", capacity)
+        length = call(*arguments, buffer, capacity, needed)
+        if length != -lib.STATUS_NEED:
+            break
+        capacity = needed[0]
+    text = bytes(ffi.buffer(buffer, _checked(length))).decode()
+    return {key: value for key, _, value in (line.partition("=") for line in text.splitlines())}
+
+
+def describe() -> dict[str, str]:
+    """What the native build is: package version, digest of its tables, profile."""
+    return _lines(lib.describe)
+
+
+def probe(path: Path) -> dict[str, str]:
+    """What the machine and the directory at `path` offer."""
+    name = str(path).encode()
+    return _lines(lib.probe_host, name, len(name))
+
+
+def open_engine(settings: str) -> int:
+    """Opens an engine with lines of ``key=value`` and returns its handle."""
+    handle = ffi.new("uint64_t *")
+    encoded = settings.encode()
+    _checked(lib.engine_open(encoded, len(encoded), handle))
+    return int(handle[0])
+
+
+def describe_engine(handle: int) -> dict[str, str]:
+    """Bound addresses and the chosen backend of an open engine."""
+    return _lines(lib.engine_describe, handle)
+
+
+def notify_fd(handle: int) -> int:
+    """The eventfd that is readable when there is something to drain."""
+    return _checked(lib.engine_notify_fd(handle))
+
+
+def start(handle: int) -> None:
+    """Starts the engine's threads and returns at once."""
+    _checked(lib.engine_start(handle))
+
+
+def submit(handle: int, records: bytes) -> None:
+    """Hands whole records to the first shard; `BusyError.taken` says how many bytes of them went in."""
+    taken = ffi.new("uint64_t *")
+    result = lib.engine_submit(handle, records, len(records), taken)
+    if result < 0:
+        error = _failure(result)
+        if isinstance(error, BusyError):
+            error.taken = int(taken[0])
+        raise error
+
+
+def drain(handle: int) -> tuple[bytes, bool]:
+    """Whole records from the engine, and whether more are waiting. Doubles as a sign of life."""
+    capacity = _DRAIN_BYTES
+    needed = ffi.new("uint64_t *")
+    while True:
+        buffer = ffi.new("uint8_t[]", capacity)
+        length = _checked(lib.engine_drain(handle, buffer, capacity, needed))
+        if length or not needed[0]:
+            return bytes(ffi.buffer(buffer, length)), bool(needed[0])
+        capacity = needed[0]
+
+
+def metrics(handle: int) -> list[int]:
+    """Every shard's cells, shard by shard."""
+    needed = ffi.new("uint64_t *")
+    lib.engine_metrics(handle, ffi.NULL, 0, needed)
+    cells = ffi.new("uint64_t[]", needed[0])
+    _checked(lib.engine_metrics(handle, cells, needed[0], needed))
+    return list(cells)
+
+
+def stop(handle: int) -> None:
+    """Begins an orderly stop and returns at once."""
+    _checked(lib.engine_stop(handle))
+
+
+def join(handle: int, timeout_ms: int) -> bool:
+    """Waits for the engine's threads; returns whether they ended in order. Not for the event loop."""
+    return bool(_checked(lib.engine_join(handle, timeout_ms)))
+
+
+def close(handle: int) -> None:
+    """Closes an engine whose threads have ended, or never began."""
+    _checked(lib.engine_close(handle))
+
+
+def _shake_hands() -> None:
+    """Resolves every symbol now, not at its first call, and compares what both halves believe."""
+    try:
+        for symbol in _SYMBOLS:
+            getattr(lib, symbol)
+    except AttributeError as error:
+        raise HandshakeError(
+            f"the native library has no such function: {error}; rebuild with `make`"
+        ) from error
+    if lib.abi_version() != ABI_VERSION:
+        raise HandshakeError(
+            f"the native library has boundary version {lib.abi_version()}, this code {ABI_VERSION}; "
+            "rebuild with `make`"
+        )
+    tables = int(describe()["tables"], 16)
+    if tables != TABLES_DIGEST:
+        raise HandshakeError(
+            f"the native library has tables {tables:016x}, this code {TABLES_DIGEST:016x}; "
+            "run `make generate` and rebuild with `make`"
+        )
+
+
+_shake_hands()

@@ -1,0 +1,26 @@
+"""What can go wrong with an engine.
+
+EngineError
+    StartFailedError
+    MalformedRecordError
+"""
+
+__all__ = ["EngineError", "MalformedRecordError", "StartFailedError"]
+
+
+class EngineError(Exception):
+    """Root of what this package raises itself; a failed native call is a `server_ng.binding.NativeError`."""
+
+
+class StartFailedError(EngineError):
+    """A shard did not start; the others were stopped."""
+
+    def __init__(self, shard: int, status: int, reason: str) -> None:
+        super().__init__(f"shard {shard} did not start: {reason}")
+        self.shard = shard
+        self.status = status
+        self.reason = reason
+
+
+class MalformedRecordError(EngineError):
+    """Bytes from the engine are not the records this code knows: the two halves disagree."""

@@ -1,0 +1,42 @@
+"""What the engine is told at its start, as the lines it reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from server_ng.config import Address
+
+__all__ = ["EngineSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """One field for each key of the engine, by its name; `native/shard/src/settings.rs` is the other half."""
+
+    backend: str
+    """``auto``, ``posix`` or ``uring``."""
+    shard_cpus: Sequence[int | None]
+    """One entry for each shard: its CPU, or none for any."""
+    inbox_capacity: int
+    tcp_address: Address
+    accept_backlog: int
+    frame_bytes_max: int
+    connections_max: int
+    strangers_max: int
+    sessions_max: int
+    logins_max: int
+    frame_time_ms: int
+    drain_timeout_ms: int
+    join_timeout_ms: int
+    stall_dump_ms: int
+    stall_max_ms: int
+    notify_socket: str
+    watchdog_us: int
+    crash_file: Path
+    cluster_name: str
+
+    def lines(self) -> str:
+        """The settings as the engine reads them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["shard_cpus"] = ",".join("-" if cpu is None else str(cpu) for cpu in self.shard_cpus)
+        return "\n".join(f"{key}={value}" for key, value in values.items())

@@ -1,0 +1,1 @@
+"""What travels between clients and the server, as Python sees it: pure values and tables, no I/O."""

@@ -1,0 +1,375 @@
+"""The settings: every key with its default, bounds, unit and sentence; all else is derived from here."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from server_ng.config.address import Address, parse_address
+from server_ng.config.cpu_allocation import AutoCpus, CpuAllocation
+from server_ng.config.leaf import (
+    ADDRESS,
+    BOOLEAN,
+    COUNT,
+    CPUS,
+    DURATION,
+    PATH,
+    SIZE,
+    TEXT,
+    Leaf,
+    choice,
+    walk,
+)
+
+__all__ = ["Settings", "leaves", "section_sentence", "value_of"]
+
+_MIB = 1 << 20
+
+
+def _seconds(count: int) -> timedelta:
+    return timedelta(seconds=count)
+
+
+class Section(BaseModel):
+    """A table of the configuration: immutable, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Runtime(Section):
+    """What the running process leaves for others to read: addresses, last crash, first password."""
+
+    path: Annotated[
+        Path,
+        Leaf(PATH, "Folder for files of the running process, below system.path unless absolute.", iggy=True),
+    ] = Path("runtime")
+
+
+class Sharding(Section):
+    """How the work is spread over processors, and how long a stop may take."""
+
+    cpu_allocation: Annotated[
+        CpuAllocation, Leaf(CPUS, "Processors the shards take, one shard each.", iggy=True)
+    ] = AutoCpus()
+    pin_cores: Annotated[
+        bool,
+        Leaf(
+            BOOLEAN,
+            "Bind each shard to its processor; without it there may be more shards than processors.",
+            iggy=True,
+        ),
+    ] = True
+    inbox_capacity: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Entries one shard can hold from the others, shared evenly between them.",
+            at_least=64,
+            at_most=65_536,
+            counts="entries",
+            iggy=True,
+        ),
+    ] = 1_024
+    shutdown_drain_timeout: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long a stop waits for requests that were already accepted.",
+            at_least=timedelta(milliseconds=1),
+            at_most=_seconds(600),
+            iggy=True,
+        ),
+    ] = _seconds(10)
+    shutdown_join_timeout: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long a stop may take in all before the process ends with status 75.",
+            at_least=timedelta(milliseconds=1),
+            at_most=_seconds(900),
+            iggy=True,
+        ),
+    ] = _seconds(30)
+
+
+class InputOutput(Section):
+    """How files and sockets are driven."""
+
+    backend: Annotated[
+        str,
+        Leaf(
+            choice("auto", "posix", "uring"),
+            "Kernel interface; auto takes io_uring where it works, and posix elsewhere.",
+        ),
+    ] = "auto"
+
+
+class Logging(Section):
+    """The log on standard output."""
+
+    level: Annotated[
+        str,
+        Leaf(
+            choice(
+                "trace",
+                "debug",
+                "info",
+                "warn",
+                "error",
+                "off",
+                synonyms=(("none", "off"), ("warning", "warn")),
+            ),
+            "Least important level that is written.",
+            reloadable=True,
+            iggy=True,
+        ),
+    ] = "info"
+    format: Annotated[
+        str,
+        Leaf(
+            choice("auto", "json", "console"),
+            "Form of a line; auto is console on a terminal, JSON elsewhere.",
+        ),
+    ] = "auto"
+
+
+class System(Section):
+    """Where the server lives on this machine."""
+
+    path: Annotated[
+        Path, Leaf(PATH, "Data folder, relative to the working directory unless absolute.", iggy=True)
+    ] = Path("local_data")
+    runtime: Runtime = Runtime()
+    sharding: Sharding = Sharding()
+    io: InputOutput = InputOutput()
+    logging: Logging = Logging()
+
+
+class Tcp(Section):
+    """The binary protocol over TCP."""
+
+    enabled: Annotated[bool, Leaf(BOOLEAN, "Whether clients may connect over TCP.", iggy=True)] = True
+    address: Annotated[
+        Address, Leaf(ADDRESS, "Address to listen on; port 0 lets the kernel choose.", iggy=True)
+    ] = parse_address("127.0.0.1:8090")
+
+
+class Http(Section):
+    """The HTTP interface, which is not built yet."""
+
+    enabled: Annotated[
+        bool, Leaf(BOOLEAN, "Whether to serve HTTP; not built yet, so it only warns.", iggy=True)
+    ] = False
+    address: Annotated[Address, Leaf(ADDRESS, "Address to listen on.", iggy=True)] = parse_address(
+        "127.0.0.1:3000"
+    )
+
+
+class Quic(Section):
+    """The binary protocol over QUIC, which is not built yet."""
+
+    enabled: Annotated[
+        bool, Leaf(BOOLEAN, "Whether to serve QUIC; not built yet, so it only warns.", iggy=True)
+    ] = False
+    address: Annotated[Address, Leaf(ADDRESS, "Address to listen on.", iggy=True)] = parse_address(
+        "127.0.0.1:8080"
+    )
+
+
+class Websocket(Section):
+    """The binary protocol over WebSocket, which is not built yet."""
+
+    enabled: Annotated[
+        bool, Leaf(BOOLEAN, "Whether to serve WebSocket; not built yet, so it only warns.", iggy=True)
+    ] = False
+    address: Annotated[Address, Leaf(ADDRESS, "Address to listen on.", iggy=True)] = parse_address(
+        "127.0.0.1:8092"
+    )
+
+
+class Connections(Section):
+    """Limits on client connections, over all shards."""
+
+    max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Open client connections; at the limit a new one is turned away.",
+            at_least=16,
+            at_most=1_000_000,
+            counts="connections",
+        ),
+    ] = 20_480
+    unauthenticated_max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Connections that have not logged in; beyond it the oldest of them is closed.",
+            at_least=8,
+            at_most=1_000_000,
+            counts="connections",
+        ),
+    ] = 4_096
+    frame_timeout: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long a started frame may take, besides one second for each KiB of it.",
+            at_least=timedelta(milliseconds=100),
+            at_most=_seconds(600),
+        ),
+    ] = _seconds(10)
+    accept_backlog: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Connections the kernel holds before they are accepted.",
+            at_least=1,
+            at_most=65_535,
+            counts="connections",
+        ),
+    ] = 4_096
+
+
+class MessageBus(Section):
+    """Frames."""
+
+    max_message_size: Annotated[
+        int,
+        Leaf(SIZE, "Largest frame a client may send.", at_least=_MIB, at_most=64 * _MIB, iggy=True),
+    ] = 64 * _MIB
+
+
+class Metadata(Section):
+    """Sessions, and later everything that is replicated with them."""
+
+    clients_table_max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Logged-in sessions the server remembers.",
+            at_least=2,
+            at_most=65_536,
+            counts="sessions",
+            iggy=True,
+        ),
+    ] = 16_384
+
+
+class Cluster(Section):
+    """Several nodes as one, which is not built yet."""
+
+    enabled: Annotated[
+        bool, Leaf(BOOLEAN, "Whether this node is one of several; refused until it is built.", iggy=True)
+    ] = False
+    name: Annotated[
+        str, Leaf(TEXT, "Name that clients are told when they ask for the cluster.", iggy=True)
+    ] = "single-node"
+
+
+class ControlPlane(Section):
+    """How long the control plane may stand still."""
+
+    stall_dump: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "Standstill after which the Python stacks are written to standard error.",
+            at_least=timedelta(milliseconds=100),
+            at_most=_seconds(3_600),
+        ),
+    ] = _seconds(5)
+    stall_max: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "Standstill after which the systemd watchdog is no longer fed.",
+            at_least=_seconds(1),
+            at_most=_seconds(3_600),
+        ),
+    ] = _seconds(60)
+
+
+class Auth(Section):
+    """Logins."""
+
+    login_queue_max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Logins waiting for a password hash; beyond it a client is told to try again.",
+            at_least=1,
+            at_most=65_536,
+            counts="logins",
+        ),
+    ] = 256
+    verified_cache_max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Verified credentials remembered, so that a storm of the same logins costs one hash.",
+            at_least=1,
+            at_most=65_536,
+            counts="credentials",
+        ),
+    ] = 1_024
+
+
+class Observe(Section):
+    """Metrics and health over HTTP, for this machine only."""
+
+    enabled: Annotated[bool, Leaf(BOOLEAN, "Whether to serve /metrics, /live and /ready.")] = True
+    address: Annotated[
+        Address, Leaf(ADDRESS, "Loopback address to listen on; port 0 lets the kernel choose.")
+    ] = parse_address("127.0.0.1:9464")
+
+
+class Settings(Section):
+    """Everything an operator can set."""
+
+    system: System = System()
+    tcp: Tcp = Tcp()
+    http: Http = Http()
+    quic: Quic = Quic()
+    websocket: Websocket = Websocket()
+    connections: Connections = Connections()
+    message_bus: MessageBus = MessageBus()
+    metadata: Metadata = Metadata()
+    cluster: Cluster = Cluster()
+    control_plane: ControlPlane = ControlPlane()
+    auth: Auth = Auth()
+    observe: Observe = Observe()
+
+    @property
+    def runtime_path(self) -> Path:
+        """The runtime folder with `system.path` before it."""
+        return self.system.path / self.system.runtime.path
+
+
+@cache
+def leaves() -> Mapping[str, Leaf]:
+    """Every leaf by its dotted key, in the order of the model."""
+    return MappingProxyType(dict(walk(Settings)))
+
+
+def section_sentence(section: str) -> str:
+    """The sentence that describes the table with the dotted name `section`."""
+    model: type[BaseModel] = Settings
+    for name in section.split("."):
+        annotation = model.model_fields[name].annotation
+        if not isinstance(annotation, type) or not issubclass(annotation, BaseModel):
+            raise KeyError(section)
+        model = annotation
+    return (model.__doc__ or "").strip()
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of the leaf with the dotted name `key`."""
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value

@@ -1,0 +1,61 @@
+"""The settings as text: the commented file of defaults, and what is in force with where it came from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from server_ng.config.leaf import Leaf
+from server_ng.config.model import Settings, leaves, section_sentence, value_of
+from server_ng.config.names import iggy_variable, own_variable
+
+__all__ = ["EffectiveValue", "default_file", "effective"]
+
+_HEAD = """\
+# Configuration of server-ng. Every key is shown with its default and commented out.
+#
+# The last of these that gives a value wins: the default, the file named by --config, the variable,
+# --set key=value on the command line. Where Iggy has the same setting, its variable is honoured too.
+#
+# The root user's name and password are not kept here: they are IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD.
+# This file is generated from the model of the settings; `server-ng config defaults` prints it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveValue:
+    """One setting in force."""
+
+    key: str
+    value: str
+    """As a TOML literal."""
+    origin: str
+
+
+def default_file() -> str:
+    """The content of the configuration file with every key commented out."""
+    defaults = Settings()
+    lines = [_HEAD]
+    section = ""
+    for key, leaf in leaves().items():
+        table, _, name = key.rpartition(".")
+        if table != section:
+            section = table
+            lines.append(f"# {section_sentence(table)}\n[{table}]\n")
+        lines.append(
+            "\n".join((*_comment(key, leaf), f"# {name} = {leaf.kind.show(value_of(defaults, key))}\n"))
+        )
+    return "\n".join(lines)
+
+
+def effective(settings: Settings, origins: Mapping[str, str]) -> tuple[EffectiveValue, ...]:
+    """Every setting in force, in the order of the model."""
+    return tuple(
+        EffectiveValue(key, leaf.kind.show(value_of(settings, key)), origins[key])
+        for key, leaf in leaves().items()
+    )
+
+
+def _comment(key: str, leaf: Leaf) -> Iterator[str]:
+    yield f"# {leaf.meaning}"
+    yield f"# Unit: {leaf.unit}.{f' Bounds: {leaf.bounds}.' if leaf.bounds else ''}"
+    variables = f"{own_variable(key)}{f' or {iggy_variable(key)}' if leaf.iggy else ''}"
+    yield f"# Variable: {variables}. {'Taken on SIGHUP.' if leaf.reloadable else 'Taken at the next start.'}"

@@ -1,0 +1,48 @@
+"""The root user's name and password as the operator may give them, apart from the settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from server_ng.config.errors import Fault
+from server_ng.config.secret import Secret
+
+__all__ = ["PASSWORD_BYTES", "ROOT_VARIABLES", "USERNAME_BYTES", "RootCredential", "read_root_credential"]
+
+USERNAME_BYTES = range(3, 51)
+PASSWORD_BYTES = range(3, 101)
+_NAME = "IGGY_ROOT_USERNAME"
+_PASSWORD = "IGGY_ROOT_PASSWORD"  # noqa: S105  the name of the variable, not a password
+ROOT_VARIABLES = frozenset({_NAME, _PASSWORD})
+
+
+@dataclass(frozen=True, slots=True)
+class RootCredential:
+    """A name and a password that fit Iggy's bounds."""
+
+    username: str
+    password: Secret
+
+
+def read_root_credential(environment: Mapping[str, str]) -> tuple[RootCredential | None, list[Fault]]:
+    """The credential in the environment, if it is there, and what is wrong with it. No text holds a value."""
+    username, password = environment.get(_NAME, ""), environment.get(_PASSWORD, "")
+    if not username and not password:
+        return None, []
+    faults = []
+    for name, value, bounds in ((_NAME, username, USERNAME_BYTES), (_PASSWORD, password, PASSWORD_BYTES)):
+        if not value:
+            other = _PASSWORD if name == _NAME else _NAME
+            faults.append(
+                Fault(name, f"env {name}", f"{other} is set and {name} is not.", "Set both or neither.")
+            )
+        elif not _fits(value, bounds):
+            message = f"the value is not UTF-8 text of {bounds.start} to {bounds.stop - 1} bytes."
+            faults.append(Fault(name, f"env {name}", message))
+    return (None, faults) if faults else (RootCredential(username, Secret(password)), [])
+
+
+def _fits(value: str, bounds: range) -> bool:
+    try:
+        return len(value.encode()) in bounds
+    except UnicodeEncodeError:
+        return False

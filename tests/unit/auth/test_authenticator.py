@@ -1,0 +1,162 @@
+"""Judging logins: hashes are counted, not timed."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from argon2.exceptions import HashingError
+from argon2.low_level import Type, verify_secret
+
+from server_ng.auth import Accepted, Account, Accounts, Authenticator, Busy, Refused, passwords
+from server_ng.auth.accounts import PASSWORD_BYTES, USERNAME_BYTES
+from server_ng.auth.passwords import UNKNOWN_USER_HASH, hash_password
+from server_ng.config import root_credential
+
+_ROOT = Account(0, "iggy", hash_password(b"right password"))
+_SLEEPER = Account(7, "sleeper", hash_password(b"right password"), active=False)
+
+
+class Gate:
+    """Stands in front of the hash function: counts calls, and holds them until it is opened."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.opened.set()
+        self.calls: list[bytes] = []
+        self.threads: set[str] = set()
+        self.failure: Exception | None = None
+
+    def __call__(self, encoded: bytes, password: bytes, kind: Type) -> bool:
+        self.calls.append(encoded)
+        self.threads.add(threading.current_thread().name)
+        assert self.opened.wait(30)
+        if self.failure is not None:
+            raise self.failure
+        return verify_secret(encoded, password, kind)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    gate = Gate()
+    monkeypatch.setattr(passwords, "verify_secret", gate)
+    return gate
+
+
+@pytest.fixture
+def authenticator(gate: Gate) -> Iterator[Authenticator]:
+    authenticator = Authenticator(Accounts(_ROOT, _SLEEPER), login_queue_max=4, verified_cache_max=2)
+    yield authenticator
+    gate.opened.set()
+    authenticator.close()
+
+
+async def test_the_right_password_is_accepted_as_text_and_as_bytes(authenticator: Authenticator) -> None:
+    assert await authenticator.verify("iggy", "right password") == Accepted(0)
+    assert await authenticator.verify("iggy", b"right password") == Accepted(0)
+
+
+async def test_a_second_login_costs_no_hash(authenticator: Authenticator, gate: Gate) -> None:
+    for _ in range(5):
+        assert await authenticator.verify("iggy", "right password") == Accepted(0)
+    assert len(gate.calls) == 1
+
+
+async def test_a_storm_of_equal_logins_costs_one_hash(authenticator: Authenticator, gate: Gate) -> None:
+    gate.opened.clear()
+    storm = [asyncio.create_task(authenticator.verify("iggy", "right password")) for _ in range(1_000)]
+    await asyncio.sleep(0)
+    assert authenticator.waiting == 1
+    gate.opened.set()
+    assert set(await asyncio.gather(*storm)) == {Accepted(0)}
+    assert len(gate.calls) == 1
+    assert authenticator.waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("username", "password", "encoded"),
+    [
+        ("iggy", "wrong password", _ROOT.encoded),
+        ("nobody", "right password", UNKNOWN_USER_HASH),
+        ("sleeper", "right password", _SLEEPER.encoded),
+        ("IGGY", "right password", UNKNOWN_USER_HASH),
+    ],
+)
+async def test_every_refusal_costs_one_hash_each_time(
+    authenticator: Authenticator, gate: Gate, username: str, password: str, encoded: bytes
+) -> None:
+    for attempt in range(1, 4):
+        assert await authenticator.verify(username, password) == Refused()
+        assert gate.calls == [encoded] * attempt
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [("ig", "right password"), ("i" * 51, "right password"), ("iggy", "pw"), ("iggy", "p" * 101), ("", "")],
+)
+async def test_lengths_out_of_bounds_are_refused_before_anything_else(
+    authenticator: Authenticator, gate: Gate, username: str, password: str
+) -> None:
+    assert await authenticator.verify(username, password) == Refused()
+    assert gate.calls == []
+
+
+async def test_a_full_queue_is_busy_and_empties_again(authenticator: Authenticator, gate: Gate) -> None:
+    gate.opened.clear()
+    waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}")) for n in range(4)]
+    await asyncio.sleep(0)
+    assert await authenticator.verify("iggy", "one too many") == Busy()
+    gate.opened.set()
+    assert await asyncio.gather(*waiting) == [Refused()] * 4
+    assert await authenticator.verify("iggy", "right password") == Accepted(0)
+    assert len(gate.threads) <= 2
+
+
+async def test_a_login_that_gives_up_does_not_take_the_others_with_it(
+    authenticator: Authenticator, gate: Gate
+) -> None:
+    gate.opened.clear()
+    first = asyncio.create_task(authenticator.verify("iggy", "right password"))
+    second = asyncio.create_task(authenticator.verify("iggy", "right password"))
+    await asyncio.sleep(0)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    gate.opened.set()
+    assert await second == Accepted(0)
+
+
+async def test_closing_answers_everyone(authenticator: Authenticator, gate: Gate) -> None:
+    gate.opened.clear()
+    waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}")) for n in range(4)]
+    await asyncio.sleep(0)
+    authenticator.close()
+    assert await asyncio.gather(*waiting) == [Busy()] * 4
+    assert await authenticator.verify("iggy", "right password") == Busy()
+
+
+async def test_no_memory_for_a_hash_is_busy_not_wrong(authenticator: Authenticator, gate: Gate) -> None:
+    gate.failure = HashingError("Memory allocation error")
+    with structlog.testing.capture_logs() as logs:
+        assert await authenticator.verify("iggy", "right password") == Busy()
+    assert logs == [
+        {"event": "password_hash_failed", "reason": "Memory allocation error", "log_level": "error"}
+    ]
+    gate.failure = None
+    assert await authenticator.verify("iggy", "right password") == Accepted(0)
+
+
+def test_hashes_have_the_promised_cost() -> None:
+    for encoded in (_ROOT.encoded, UNKNOWN_USER_HASH):
+        assert encoded.startswith(b"$argon2id$v=19$m=19456,t=2,p=1$")
+    assert hash_password(b"same") != hash_password(b"same")
+
+
+def test_the_bounds_are_those_of_the_configuration() -> None:
+    assert USERNAME_BYTES == root_credential.USERNAME_BYTES
+    assert PASSWORD_BYTES == root_credential.PASSWORD_BYTES
+
+
+def test_an_account_does_not_show_its_hash() -> None:
+    assert "argon2" not in repr(_ROOT)

@@ -1,0 +1,115 @@
+"""How many shards there are, and on which CPUs."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from server_ng.bootstrap.errors import StartError
+from server_ng.config.cpu_allocation import AllCpus, AutoCpus, CpuAllocation, CpuCount, CpuRange, NumaCpus
+
+__all__ = ["node_cpus", "plan_shards"]
+
+_NODES: Final = Path("/sys/devices/system/node")
+_TOPOLOGY: Final = Path("/sys/devices/system/cpu")
+# `u16::MAX` stays free on the native side to mean "none".
+_SHARDS_MAX: Final = 65_534
+
+
+def plan_shards(
+    allocation: CpuAllocation,
+    usable: Sequence[int],
+    pin: bool,
+    nodes: Callable[[NumaCpus], Sequence[int]],
+) -> tuple[int | None, ...]:
+    """The CPU of each shard, or none for any. `usable` is the affinity cut by the CPU quota.
+
+    The control plane is a thread too: from three CPUs on, `auto` leaves it one, above sixteen two.
+    """
+    chosen = _choose(allocation, usable, pin, nodes)
+    if not chosen:
+        raise StartError(f"system.sharding.cpu_allocation = {allocation} leaves no CPU for a shard.")
+    if len(chosen) > _SHARDS_MAX:
+        raise StartError(f"There can be at most {_SHARDS_MAX} shards, not {len(chosen)}.")
+    return tuple(chosen) if pin else (None,) * len(chosen)
+
+
+def _choose(
+    allocation: CpuAllocation,
+    usable: Sequence[int],
+    pin: bool,
+    nodes: Callable[[NumaCpus], Sequence[int]],
+) -> Sequence[int]:
+    match allocation:
+        case AutoCpus():
+            return usable[: _auto_count(len(usable))]
+        case AllCpus():
+            return usable
+        case CpuCount(count):
+            return _counted(count, usable, pin)
+        case CpuRange(start, end):
+            return _named(range(start, end), usable, pin, str(allocation))
+        case NumaCpus():
+            return _named(nodes(allocation), usable, pin, str(allocation))
+
+
+def _auto_count(usable: int) -> int:
+    if usable <= 2:
+        return 1
+    return usable - (2 if usable > 16 else 1)
+
+
+def _counted(count: int, usable: Sequence[int], pin: bool) -> list[int]:
+    if count > len(usable) and pin:
+        raise StartError(
+            f"system.sharding.cpu_allocation asks for {count} shards, but {len(usable)} CPUs are usable. "
+            "Ask for fewer, or set system.sharding.pin_cores = false to let shards share CPUs."
+        )
+    return [usable[index % len(usable)] for index in range(count)]
+
+
+def _named(cpus: Sequence[int], usable: Sequence[int], pin: bool, allocation: str) -> list[int]:
+    missing = sorted(set(cpus) - set(usable))
+    if missing and pin:
+        listed = ", ".join(map(str, missing[:8]))
+        raise StartError(
+            f"system.sharding.cpu_allocation = {allocation} names CPUs this process may not use: {listed}. "
+            "Name usable ones, or set system.sharding.pin_cores = false."
+        )
+    return list(cpus)
+
+
+def node_cpus(allocation: NumaCpus, nodes: Path = _NODES, topology: Path = _TOPOLOGY) -> list[int]:
+    """The CPUs that a NUMA allocation names, from what the kernel says of nodes and cores."""
+    present = sorted(int(node.name.removeprefix("node")) for node in nodes.glob("node[0-9]*"))
+    wanted = allocation.nodes or tuple(present)
+    unknown = sorted(set(wanted) - set(present))
+    if unknown:
+        raise StartError(
+            f"system.sharding.cpu_allocation names NUMA node {unknown[0]}; this machine has {present}."
+        )
+    chosen: list[int] = []
+    for node in wanted:
+        cpus = _cpu_list((nodes / f"node{node}" / "cpulist").read_text())
+        if allocation.one_thread_per_core:
+            cpus = [cpu for cpu in cpus if _first_sibling(cpu, topology) == cpu]
+        if allocation.cores_per_node > len(cpus):
+            raise StartError(
+                f"system.sharding.cpu_allocation asks for {allocation.cores_per_node} cores of "
+                f"NUMA node {node}, which has {len(cpus)}."
+            )
+        chosen += cpus[: allocation.cores_per_node or len(cpus)]
+    return chosen
+
+
+def _first_sibling(cpu: int, topology: Path) -> int:
+    siblings = topology / f"cpu{cpu}" / "topology" / "thread_siblings_list"
+    return _cpu_list(siblings.read_text())[0]
+
+
+def _cpu_list(text: str) -> list[int]:
+    """A kernel CPU list such as ``0-3,8``."""
+    cpus: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus

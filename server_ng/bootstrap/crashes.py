@@ -1,0 +1,41 @@
+"""The last crash: written by whoever ends the process, told by the next start."""
+
+import contextlib
+import json
+import time
+from pathlib import Path
+
+import structlog
+
+from server_ng.wire.tables import ExitStatus
+
+__all__ = ["record_crash", "tell_last_crash"]
+
+_log = structlog.get_logger()
+
+
+def record_crash(path: Path, status: ExitStatus, reason: str) -> None:
+    """Leaves the reason of a crash of the control plane where the next start finds it."""
+    crash = {
+        "status": int(status),
+        "name": status.name.lower(),
+        "thread": "control plane",
+        "reason": reason,
+        "at_micros": time.time_ns() // 1000,
+    }
+    # What cannot be written is lost: the crash goes on.
+    with contextlib.suppress(OSError):
+        path.write_text(json.dumps(crash) + "\n")
+
+
+def tell_last_crash(path: Path) -> None:
+    """Logs the reason of the last crash of this data directory, if there was one."""
+    try:
+        crash = json.loads(path.read_text())
+        fields = {key: crash[key] for key in ("status", "name", "thread", "reason", "at_micros")}
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        _log.warning("last_crash_unreadable", path=str(path), error=str(error))
+        return
+    _log.warning("last_crash", path=str(path), **fields)

@@ -1,0 +1,245 @@
+"""The daemon: started, served and stopped on one event loop."""
+
+import asyncio
+import faulthandler
+import gc
+import os
+import signal
+import sys
+import time
+from typing import Any, Final
+
+import structlog
+import uvloop
+
+from server_ng import binding
+from server_ng.auth import Authenticator
+from server_ng.auth.accounts import Accounts
+from server_ng.bootstrap.crashes import record_crash, tell_last_crash
+from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
+from server_ng.bootstrap.engine_settings import LAST_CRASH_NAME
+from server_ng.bootstrap.errors import StartError
+from server_ng.bootstrap.figures import host_record, native_samples
+from server_ng.bootstrap.logins import Logins
+from server_ng.bootstrap.opening import Opened, open_everything
+from server_ng.bootstrap.reloading import apply_reload
+from server_ng.bootstrap.signals import install_signals
+from server_ng.bootstrap.tasks import Tasks
+from server_ng.config import Loaded
+from server_ng.engine import Pump, StartFailedError
+from server_ng.engine.records import (
+    Login,
+    NativeEvent,
+    Record,
+    Started,
+    StartFailed,
+    Stopped,
+    encode_open_doors,
+)
+from server_ng.observe.health import Health, ObserveServer
+from server_ng.observe.host import HostSampler
+from server_ng.observe.logs import configure_logging
+from server_ng.observe.metrics import MetricsPage
+from server_ng.observe.native_events import NativeEvents
+from server_ng.observe.notify import ServiceNotifier
+from server_ng.wire.tables import ExitStatus
+
+__all__ = ["serve"]
+
+_log = structlog.get_logger()
+
+# Only the loop's thread runs bytecode; should another ever do, it gets the interpreter soon.
+_SWITCH_SECONDS: Final = 0.001
+_HOST_SAMPLE_SECONDS: Final = 5.0
+# Beyond the engine's own deadlines, for its last record to arrive.
+_STOP_GRACE_SECONDS: Final = 5.0
+_JOIN_MILLIS: Final = 2_000
+
+
+def serve(loaded: Loaded) -> int:
+    """Runs the server until it is told to stop; returns the exit status."""
+    logging = loaded.settings.system.logging
+    configure_logging(logging.level, logging.format, sys.stdout)
+    for notice in loaded.warnings:
+        _log.warning(notice.code, message=notice.message, keys=list(notice.keys))
+    # Raised by the native supervisor when the loop was silent for long; the handler needs no interpreter.
+    faulthandler.register(signal.SIGUSR2, file=sys.stderr, all_threads=True)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        directory = DataDirectory.take(loaded.settings.system.path, loaded.settings.runtime_path)
+    except StartError as error:
+        return _refuse(error)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_run(loaded, directory))
+    finally:
+        directory.release()
+
+
+def _refuse(error: StartError) -> int:
+    _log.error("start_refused", reason=error.sentence, status=int(error.status))
+    # Who started it by hand reads stderr; the log may go elsewhere.
+    sys.stderr.write(f"server-ng: {error.sentence}\n")
+    return error.status
+
+
+async def _run(loaded: Loaded, directory: DataDirectory) -> int:
+    forget_endpoints(directory.runtime_path)
+    tell_last_crash(directory.runtime_path / LAST_CRASH_NAME)
+    try:
+        opened = open_everything(loaded, directory)
+    except StartError as error:
+        return _refuse(error)
+    return await _Daemon(loaded, directory, opened).run()
+
+
+class _Daemon:
+    """One run, from opened parts to the exit status."""
+
+    def __init__(self, loaded: Loaded, directory: DataDirectory, opened: Opened) -> None:
+        settings = loaded.settings
+        self._loaded = loaded
+        self._directory = directory
+        self._engine = opened.engine
+        self._shards = opened.shards
+        self._loop = asyncio.get_running_loop()
+        self._ending: asyncio.Future[ExitStatus] = self._loop.create_future()
+        self._started: asyncio.Future[None] = self._loop.create_future()
+        self._stopped: asyncio.Future[bool] = self._loop.create_future()
+        self._serving = False
+        self._host_timer: asyncio.TimerHandle | None = None
+        self._notifier = ServiceNotifier(os.environ)
+        self._events = NativeEvents()
+        self._host = HostSampler(directory.path)
+        self._tasks = Tasks(self._task_failed)
+        self._pump = Pump(opened.engine, self._take)
+        self._authenticator = Authenticator(
+            Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
+        )
+        self._logins = Logins(self._authenticator, self._pump.send, self._tasks.spawn)
+        self._observe = self._observe_server(opened)
+
+    def _observe_server(self, opened: Opened) -> ObserveServer | None:
+        if opened.observe is None:
+            return None
+        page = MetricsPage(lambda: native_samples(opened.engine))
+        return ObserveServer(opened.observe, page, self._live, self._readiness)
+
+    async def run(self) -> int:
+        """Starts, serves and stops."""
+        self._loop.set_exception_handler(self._callback_failed)
+        install_signals(self._loop, self._asked_to_stop, lambda: apply_reload(self._loaded))
+        began = time.monotonic()
+        try:
+            await self._start()
+            _log.info("server_ready", start_ms=round((time.monotonic() - began) * 1000), shards=self._shards)
+        except StartError as error:
+            self._end(ExitStatus(_refuse(error)))
+        return await self._stop(await self._ending)
+
+    async def _start(self) -> None:
+        self._notifier.status("starting shards")
+        self._pump.start()
+        self._engine.start()
+        try:
+            await self._started
+        except StartFailedError as error:
+            raise StartError(f"The server cannot start: {error}.", ExitStatus(error.status)) from error
+        await self._start_observing()
+        self._sample_host()
+        # What exists now lives as long as the process; the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        self._pump.send(encode_open_doors())
+        write_endpoints(self._directory.runtime_path, self._addresses())
+        self._serving = True
+        self._notifier.ready(f"serving TCP clients on {self._engine.tcp_address}")
+
+    async def _start_observing(self) -> None:
+        if self._observe is not None:
+            await self._observe.start()
+            self._tasks.watch(self._observe.task)
+
+    def _addresses(self) -> dict[str, str]:
+        observe = {} if self._observe is None else {"observe": self._observe.address}
+        return {"tcp": self._engine.tcp_address, **observe}
+
+    def _sample_host(self) -> None:
+        self._pump.send(host_record(self._host.sample()))
+        self._host_timer = self._loop.call_later(_HOST_SAMPLE_SECONDS, self._sample_host)
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case Login():
+                self._logins.take(record)
+            case NativeEvent(shard, code, first, second, time_micros):
+                self._events.write(code, first, second, shard=shard, time_micros=time_micros)
+            case Started():
+                self._started.set_result(None)
+            case StartFailed(shard, status, reason):
+                self._started.set_exception(StartFailedError(shard, status, reason))
+            case Stopped(in_order):
+                self._stopped.set_result(in_order)
+
+    def _live(self) -> Health:
+        return Health(("the server is ending",)) if self._ending.done() else Health()
+
+    def _readiness(self) -> Health:
+        if self._ending.done():
+            return Health(("the server is ending",))
+        return Health() if self._serving else Health(("the shards are starting",))
+
+    def _asked_to_stop(self, name: str) -> None:
+        _log.info("stopping", signal=name)
+        self._end(ExitStatus.CLEAN)
+
+    def _end(self, status: ExitStatus) -> None:
+        if not self._ending.done():
+            self._ending.set_result(status)
+
+    def _task_failed(self, name: str, error: BaseException) -> None:
+        self._fail(f"task {name} failed", error)
+
+    def _callback_failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self._fail(str(context.get("message")), context.get("exception"))
+
+    def _fail(self, what: str, error: BaseException | None) -> None:
+        reason = f"{what}: {error!r}"
+        _log.error("internal_fault", reason=reason, exc_info=error)
+        record_crash(self._directory.runtime_path / LAST_CRASH_NAME, ExitStatus.INTERNAL_FAULT, reason)
+        self._end(ExitStatus.INTERNAL_FAULT)
+
+    async def _stop(self, status: ExitStatus) -> int:
+        """Takes everything down. Clients first, so that what they were promised is answered; metrics last."""
+        sharding = self._loaded.settings.system.sharding
+        patience = sharding.shutdown_drain_timeout + sharding.shutdown_join_timeout
+        self._notifier.stopping("answering what is in flight")
+        self._notifier.extend_timeout(patience)
+        forget_endpoints(self._directory.runtime_path)
+        self._engine.stop()
+        try:
+            in_order = await asyncio.wait_for(
+                self._stopped, patience.total_seconds() + _STOP_GRACE_SECONDS
+            ) and await asyncio.to_thread(self._engine.join, _JOIN_MILLIS)
+        except (TimeoutError, binding.TimedOutError):
+            in_order = False
+        if self._host_timer is not None:
+            self._host_timer.cancel()
+        self._pump.stop()
+        self._authenticator.close()
+        if self._observe is not None:
+            await self._observe.stop()
+        await self._tasks.cancel()
+        if not in_order:
+            self._abandon(status)
+        self._engine.close()
+        _log.info("stopped", status=int(status))
+        return status
+
+    def _abandon(self, status: ExitStatus) -> None:
+        """Ends the process although threads still run: waiting longer would not end them."""
+        unclean = status if status != ExitStatus.CLEAN else ExitStatus.UNCLEAN_STOP
+        _log.error("stopped_unclean", status=int(unclean), reason="a native thread did not end in time")
+        sys.stdout.flush()
+        os._exit(unclean)

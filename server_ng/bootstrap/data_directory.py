@@ -1,0 +1,70 @@
+"""The data directory: made if needed, and owned by one process at a time."""
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from server_ng.bootstrap.errors import StartError
+
+__all__ = ["DataDirectory"]
+
+_LOCK_NAME: Final = "LOCK"
+
+
+@dataclass(slots=True)
+class DataDirectory:
+    """A locked data directory. The lock is the kernel's and goes with the process, however that ends."""
+
+    path: Path
+    runtime_path: Path
+    _lock_fd: int
+
+    @classmethod
+    def take(cls, path: Path, runtime_path: Path) -> Self:
+        """Makes the directories and takes the lock; raises `StartError`."""
+        for directory in (path, runtime_path):
+            try:
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise StartError(
+                    f"The directory {directory} cannot be made: {error.strerror}. "
+                    "Give this user a directory it may write, with system.path."
+                ) from error
+        return cls(path, runtime_path, _lock(path / _LOCK_NAME))
+
+    def release(self) -> None:
+        """Gives the lock back."""
+        os.close(self._lock_fd)
+
+
+def _lock(path: Path) -> int:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StartError(
+            f"The file {path} cannot be opened: {error.strerror}. "
+            "This user must be able to write the data directory; its owner may be another user."
+        ) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = _owner(path)
+        os.close(fd)
+        raise StartError(
+            f"The data directory {path.parent} is in use by {owner}. "
+            "Stop that server, or give this one a directory of its own with system.path."
+        ) from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, json.dumps({"pid": os.getpid()}).encode() + b"\n", 0)
+    return fd
+
+
+def _owner(path: Path) -> str:
+    """Who wrote the lock file, as far as it can be read."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return f"the process {int(json.loads(path.read_bytes())['pid'])}"
+    return "another process"

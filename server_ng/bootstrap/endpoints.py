@@ -1,0 +1,24 @@
+"""Where the server can be reached, for scripts that asked for port 0."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+__all__ = ["forget_endpoints", "write_endpoints"]
+
+_NAME: Final = "endpoints.json"
+
+
+def write_endpoints(runtime_path: Path, addresses: Mapping[str, str]) -> None:
+    """Writes ``runtime/endpoints.json``; a reader sees the old file or the new one, never half of one."""
+    path = runtime_path / _NAME
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps({"pid": os.getpid(), **addresses}, indent=2) + "\n")
+    fresh.replace(path)
+
+
+def forget_endpoints(runtime_path: Path) -> None:
+    """Removes the file: who waits for it wants the addresses of the run that is to come."""
+    (runtime_path / _NAME).unlink(missing_ok=True)

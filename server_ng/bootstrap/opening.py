@@ -1,0 +1,97 @@
+"""Everything that is opened before a thread starts: a start that fails here has touched nothing."""
+
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from server_ng import binding
+from server_ng.auth.root import RootUser, prepare_root
+from server_ng.bootstrap.cpus import node_cpus, plan_shards
+from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.bootstrap.engine_settings import engine_settings
+from server_ng.bootstrap.errors import StartError
+from server_ng.config import Loaded, Settings
+from server_ng.engine import Engine
+from server_ng.observe.health import listen
+from server_ng.wire.tables import ExitStatus
+
+__all__ = ["Opened", "open_everything"]
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a start has in hand before it starts threads."""
+
+    engine: Engine
+    shards: int
+    observe: socket.socket | None
+    """The bound socket of the loopback listener, if there is one."""
+    root: RootUser
+
+
+def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
+    """Probes the machine, binds every listener and prepares the root user; raises `StartError`."""
+    settings = loaded.settings
+    cpus = _plan(settings, _probe(directory.path))
+    # Before the engine, so that a port in use costs nothing that would have to be given back.
+    observe = _listen(settings)
+    try:
+        engine = _open_engine(settings, cpus, directory)
+    except StartError:
+        if observe is not None:
+            observe.close()
+        raise
+    _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
+    if engine.ring_refusal:
+        _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
+    given = (loaded.root.username, loaded.root.password.reveal()) if loaded.root else None
+    root = prepare_root(given, directory.runtime_path, sys.stderr)
+    _log.info("root_user", username=root.account.username, password_source=root.source)
+    return Opened(engine, len(cpus), observe, root)
+
+
+def _probe(path: Path) -> dict[str, str]:
+    found = binding.probe(path)
+    _log.info("probe", **found)
+    if found["direct_io"] not in ("possible", "refused"):
+        raise StartError(
+            f"The data directory {path} cannot be written and read back: {found['direct_io']}. "
+            "Check its disk, and that this user may write there."
+        )
+    return found
+
+
+def _plan(settings: Settings, probe: dict[str, str]) -> tuple[int | None, ...]:
+    sharding = settings.system.sharding
+    usable = [int(cpu) for cpu in probe["usable_cpus"].split(",") if cpu.isdigit()]
+    return plan_shards(sharding.cpu_allocation, usable, sharding.pin_cores, node_cpus)
+
+
+def _listen(settings: Settings) -> socket.socket | None:
+    if not settings.observe.enabled:
+        return None
+    address = settings.observe.address
+    try:
+        return listen(address.host, address.port)
+    except OSError as error:
+        raise StartError(
+            f"{address} (observe.address) cannot be bound: {os.strerror(error.errno or 0)}. "
+            "Choose a free address with observe.address."
+        ) from error
+
+
+def _open_engine(settings: Settings, cpus: tuple[int | None, ...], directory: DataDirectory) -> Engine:
+    try:
+        return Engine(engine_settings(settings, cpus, directory, os.environ))
+    except binding.AddressInUseError as error:
+        raise StartError(f"{error}. Stop whoever listens there, or choose tcp.address.") from error
+    except (binding.ConfigurationError, binding.PermissionDeniedError) as error:
+        raise StartError(f"{error}.") from error
+    except binding.NativeError as error:
+        raise StartError(f"The engine cannot be opened: {error}.", ExitStatus.INTERNAL_FAULT) from error

@@ -1,0 +1,5 @@
+"""The ``server-ng`` command."""
+
+from server_ng.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,41 @@
+"""``server-ng config``: looking at the configuration without starting the server."""
+
+import json
+import sys
+from dataclasses import asdict
+
+import typer
+
+from server_ng.cli.options import FileOption, JsonOption, SetOption, load_or_exit
+from server_ng.cli.tables import print_table
+from server_ng.config.render import default_file, effective
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Look at the configuration.", no_args_is_help=True)
+
+
+@app.command("show")
+def show(config: FileOption = None, set_: SetOption = None, as_json: JsonOption = False) -> None:
+    """Print every setting in force and where it comes from."""
+    loaded = load_or_exit(config, set_)
+    values = effective(loaded.settings, loaded.origins)
+    if as_json:
+        print(json.dumps([asdict(value) for value in values], indent=2))
+        return
+    print_table(("key", "value", "origin"), [(row.key, row.value, row.origin) for row in values])
+
+
+@app.command("check")
+def check(config: FileOption = None, set_: SetOption = None) -> None:
+    """Say whether the server could start with this configuration; ends with status 78 if not."""
+    loaded = load_or_exit(config, set_)
+    for notice in loaded.warnings:
+        print(f"server-ng: warning: {notice.message}", file=sys.stderr)
+    print("The configuration can be used.")
+
+
+@app.command("defaults")
+def defaults() -> None:
+    """Print a configuration file with every key, its default and its meaning."""
+    print(default_file(), end="")

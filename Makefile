@@ -1,0 +1,145 @@
+# The one command surface: `make help` lists it.
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Native sources that reach the extension; tests, benches, examples and fuzz targets do not.
+NATIVE := $(shell find native -path native/fuzz -prune -o \( -path '*/tests/*' -o -path '*/benches/*' -o -path '*/examples/*' \) -prune \
+            -o -type f \( -name '*.rs' -o -name '*.toml' \) -print 2>/dev/null)
+PACKAGING := Cargo.toml Cargo.lock pyproject.toml
+# A new dependency is written to Cargo.lock at a desk; in CI a lock that is behind is a failure.
+LOCKED := $(if $(CI),--locked)
+# Extension, cargo tests and simulator share one profile and one target folder, so that nothing is built twice.
+CARGO_CI := --profile ci $(LOCKED)
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+# A build that is handed to others names no folder of the machine that made it.
+CARGO_HOME_DIR := $(or $(CARGO_HOME),$(HOME)/.cargo)
+REMAP := RUSTFLAGS="$(strip $(RUSTFLAGS) --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(CARGO_HOME_DIR)=cargo)"
+# maturin runs the pip and the python of the environment it is told of, and finds nothing to say about what is satisfied.
+MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 maturin
+# maturin prefers a stray header.h in the target folder to the declarations of the crate.
+DROP_STRAY_HEADER := rm -f "$(TARGET_DIR)/header.h"
+PYTEST := $(BIN)/python -m pytest
+FUZZ_SECONDS ?= 600
+# `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
+GENERATED ?= .
+GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml
+# `make lock UPGRADE=--upgrade` takes the newest versions that pyproject.toml allows.
+LOCK := $(VENV)/lock-writer/bin/uv pip compile pyproject.toml $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
+          --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet
+# `make wheel WHEEL_PROFILE=ci DIST=DIR` packs what the tests run: the wheel test installs that one.
+WHEEL_PROFILE ?= release
+WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
+WHEEL_ci = $(MATURIN) build $(CARGO_CI)
+DIST ?= dist
+
+.PHONY: build run test test-native test-python test-machine lint fmt generate bench fuzz wheel release lock clean help preflight
+
+build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
+
+run: build ## start the server on its defaults, data under local_data
+	$(BIN)/server-ng serve
+
+test: test-native test-python ## run every test that needs no more than the build does
+
+test-native: | preflight ## the Rust half of `make test`
+	cargo test --workspace $(CARGO_CI) --no-fail-fast
+
+test-python: build ## the Python half of `make test`
+	$(PYTEST) --ignore=tests/machine
+
+test-machine: build ## run the tests that need root, strace and systemd-analyze
+	$(PYTEST) tests/machine
+
+lint: build ## check formats, lints, types and import directions
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets $(CARGO_CI) -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
+
+fmt: $(VENV)/.python ## rewrite sources in the one format
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+generate: | preflight ## rewrite what is generated: the Python tables, the C header, configs/server.toml
+	mkdir -p $(addprefix $(GENERATED)/,$(dir $(GENERATED_FILES)))
+	cargo run --quiet $(CARGO_CI) -p ng-wire --bin ng-tables > $(GENERATED)/server_ng/wire/tables.py.new
+	cargo run --quiet $(CARGO_CI) -p ng-abi --example header > $(GENERATED)/native/abi/include/server_ng.h.new
+	mv $(GENERATED)/server_ng/wire/tables.py.new $(GENERATED)/server_ng/wire/tables.py
+	mv $(GENERATED)/native/abi/include/server_ng.h.new $(GENERATED)/native/abi/include/server_ng.h
+	$(MAKE) build
+	$(BIN)/server-ng config defaults > $(GENERATED)/configs/server.toml.new
+	mv $(GENERATED)/configs/server.toml.new $(GENERATED)/configs/server.toml
+
+bench: release ## measure the release build against benches/baselines
+	cargo bench --workspace $(LOCKED)
+	$(BIN)/python -m benches
+
+fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
+	for target in client_frame request_body primitives; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done
+
+wheel: $(VENV)/.python ## build an LTO wheel into dist
+	$(DROP_STRAY_HEADER)
+	$(WHEEL_$(WHEEL_PROFILE)) --out $(DIST)
+
+release: $(VENV)/.extension-release ## build the LTO extension into .venv
+
+lock: $(VENV)/.lock-writer ## resolve pyproject.toml again and rewrite the locks
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --group development --constraints requirements.lock --output-file requirements-dev.lock
+
+clean: ## remove everything that was built; data and locks stay
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache server_ng/_native
+	cargo clean
+	find server_ng tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+
+preflight: ## name each tool that is missing, in one sentence
+	@missing=0; \
+	say() { echo "$$1" >&2; missing=1; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || say "Python 3.11 or newer is needed and was not found: install python3, or set PYTHON to one."; \
+	$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null \
+	  || say "The venv module of Python is needed and was not found: install python3-venv."; \
+	cargo --version 2>/dev/null \
+	  | awk '{ split($$2, v, "."); found = v[1] > 1 || (v[1] == 1 && v[2] >= 95) } END { exit !found }' \
+	  || say "cargo 1.95 or newer is needed and was not found: install Rust with rustup."; \
+	command -v cc >/dev/null \
+	  || say "A C compiler is needed and was not found: install gcc."; \
+	command -v git >/dev/null \
+	  || say "git is needed and was not found: install git."; \
+	exit $$missing
+
+# Stamps: a file in .venv says what was put there last, and is older than whatever asks for it again.
+
+$(VENV)/.python: requirements-dev.lock | preflight
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
+
+$(VENV)/.extension-ci: $(VENV)/.python $(NATIVE) $(PACKAGING)
+	$(DROP_STRAY_HEADER)
+	$(MATURIN) develop $(CARGO_CI)
+	rm -f $(VENV)/.extension-release
+	touch $@
+
+$(VENV)/.extension-release: $(VENV)/.python $(NATIVE) $(PACKAGING)
+	$(DROP_STRAY_HEADER)
+	$(REMAP) $(MATURIN) develop --release $(LOCKED)
+	rm -f $(VENV)/.extension-ci
+	touch $@
+
+$(VENV)/.lock-writer: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/lock-writer
+	$(VENV)/lock-writer/bin/python -m pip install --quiet --disable-pip-version-check uv
+	touch $@

@@ -1,0 +1,76 @@
+"""A start script: the server as it is, and on SIGUSR1 the fault that NG_TEST_FAULT names.
+
+freeze SECONDS   the control plane's thread sleeps in a C call and keeps the interpreter to itself
+panic            the first shard panics
+stall MILLIS     the first shard does not turn for so long
+callback         a callback of the event loop raises
+task             the next login's task raises
+"""
+
+import ctypes
+import os
+import signal
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from server_ng import cli
+from server_ng.bootstrap import logins
+from server_ng.engine.pump import Pump
+
+# `PyDLL` keeps the interpreter's lock during the call, as a busy extension module would.
+_C = ctypes.PyDLL(None)
+_PANIC, _STALL = 0xFF00, 0xFF01
+
+
+def _freeze(seconds: int) -> None:
+    left = seconds
+    # A signal cuts a sleep short, and what is left is slept again.
+    while left > 0:
+        left = int(_C.sleep(left))
+
+
+def _record(kind: int, body: bytes) -> bytes:
+    return struct.pack("<IHHQ", 16 + len(body), kind, 0, 0) + body
+
+
+def _raise() -> None:
+    raise RuntimeError("a fault that a test asked for")
+
+
+async def _fail(*_arguments: Any) -> None:
+    _raise()
+
+
+def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
+    match words:
+        case ["freeze", seconds]:
+            return lambda: _freeze(int(seconds))
+        case ["panic"]:
+            return lambda: pump.send(_record(_PANIC, b""))
+        case ["stall", millis]:
+            return lambda: pump.send(_record(_STALL, struct.pack("<Q", int(millis))))
+        case ["callback"]:
+            return _raise
+        case ["task"]:
+            return lambda: setattr(logins.Logins, "_answer", _fail)
+        case _:
+            raise SystemExit(f"no such fault: {words}")
+
+
+def main() -> int:
+    """Runs the server's own command line."""
+    start = Pump.start
+
+    def start_and_listen(pump: Pump) -> None:
+        start(pump)
+        fault = _fault(pump, os.environ["NG_TEST_FAULT"].split())
+        pump._loop.add_signal_handler(signal.SIGUSR1, fault)
+
+    Pump.start = start_and_listen  # type: ignore[assignment, method-assign]
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Figures of a metrics page."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+
+__all__ = ["Counters", "parse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One figure."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+class Counters:
+    """The figures of one page."""
+
+    def __init__(self, series: Iterable[Series]) -> None:
+        self._series = list(series)
+
+    def total(self, name: str, **labels: str) -> float:
+        """The sum of every series with this name and these labels; the prefix of the server is left out."""
+        found = [
+            series.value
+            for series in self._series
+            if series.name in (name, f"server_ng_{name}") and labels.items() <= series.labels.items()
+        ]
+        assert found, f"no figure is called {name}{labels}"
+        return sum(found)
+
+    def shards(self) -> set[str]:
+        """The shards that have figures."""
+        return {series.labels["shard"] for series in self._series if "shard" in series.labels}
+
+    def nonzero(self, name: str) -> dict[str, float]:
+        """The series of a name that are not zero, by their labels."""
+        return {
+            str(series.labels): series.value
+            for series in self._series
+            if series.name == name and series.value
+        }
+
+
+def parse(page: str) -> Counters:
+    """The figures of a page in the text format."""
+    return Counters(
+        Series(sample.name, dict(sample.labels), float(sample.value))
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+    )

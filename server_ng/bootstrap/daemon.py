@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import structlog
 import uvloop
@@ -73,8 +73,19 @@ def serve(loaded: Loaded) -> int:
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(loaded, directory))
+    except Exception as error:
+        # Not even the stop went as it should: native threads may still run.
+        _log.exception("internal_fault", reason=repr(error))
+        record_crash(directory.runtime_path / LAST_CRASH_NAME, ExitStatus.INTERNAL_FAULT, repr(error))
+        _end_process(ExitStatus.INTERNAL_FAULT)
     finally:
         directory.release()
+
+
+def _end_process(status: ExitStatus) -> NoReturn:
+    """Ends the process whatever still runs in it: waiting longer would not help."""
+    sys.stdout.flush()
+    os._exit(status)
 
 
 def _refuse(error: StartError) -> int:
@@ -108,6 +119,7 @@ class _Daemon:
         self._started: asyncio.Future[None] = self._loop.create_future()
         self._stopped: asyncio.Future[bool] = self._loop.create_future()
         self._serving = False
+        self._faulty = False
         self._host_timer: asyncio.TimerHandle | None = None
         self._notifier = ServiceNotifier(os.environ)
         self._events = NativeEvents()
@@ -133,17 +145,25 @@ class _Daemon:
         began = time.monotonic()
         try:
             await self._start()
-            _log.info("server_ready", start_ms=round((time.monotonic() - began) * 1000), shards=self._shards)
+            if self._serving:
+                elapsed = round((time.monotonic() - began) * 1000)
+                _log.info("server_ready", start_ms=elapsed, shards=self._shards)
         except StartError as error:
             self._end(ExitStatus(_refuse(error)))
+        except Exception as error:
+            self._fail("the start failed", error)
         return await self._stop(await self._ending)
 
     async def _start(self) -> None:
         self._notifier.status("starting shards")
         self._pump.start()
         self._engine.start()
+        futures: set[asyncio.Future[Any]] = {self._started, self._ending}
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+        if self._ending.done():
+            return
         try:
-            await self._started
+            self._started.result()
         except StartFailedError as error:
             raise StartError(f"The server cannot start: {error}.", ExitStatus(error.status)) from error
         await self._start_observing()
@@ -208,6 +228,7 @@ class _Daemon:
         reason = f"{what}: {error!r}"
         _log.error("internal_fault", reason=reason, exc_info=error)
         record_crash(self._directory.runtime_path / LAST_CRASH_NAME, ExitStatus.INTERNAL_FAULT, reason)
+        self._faulty = True
         self._end(ExitStatus.INTERNAL_FAULT)
 
     async def _stop(self, status: ExitStatus) -> int:
@@ -231,15 +252,13 @@ class _Daemon:
         if self._observe is not None:
             await self._observe.stop()
         await self._tasks.cancel()
+        if self._faulty:
+            status = ExitStatus.INTERNAL_FAULT
+        elif not in_order and status == ExitStatus.CLEAN:
+            status = ExitStatus.UNCLEAN_STOP
         if not in_order:
-            self._abandon(status)
+            _log.error("stopped_unclean", status=int(status), reason="answers or threads were cut off")
+            _end_process(status)
         self._engine.close()
         _log.info("stopped", status=int(status))
         return status
-
-    def _abandon(self, status: ExitStatus) -> None:
-        """Ends the process although threads still run: waiting longer would not end them."""
-        unclean = status if status != ExitStatus.CLEAN else ExitStatus.UNCLEAN_STOP
-        _log.error("stopped_unclean", status=int(unclean), reason="a native thread did not end in time")
-        sys.stdout.flush()
-        os._exit(unclean)

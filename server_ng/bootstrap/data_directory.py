@@ -58,8 +58,12 @@ def _lock(path: Path) -> int:
             f"The data directory {path.parent} is in use by {owner}. "
             "Stop that server, or give this one a directory of its own with system.path."
         ) from None
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, json.dumps({"pid": os.getpid()}).encode() + b"\n", 0)
+    try:
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps({"pid": os.getpid()}).encode() + b"\n", 0)
+    except OSError as error:
+        os.close(fd)
+        raise StartError(f"The file {path} cannot be written: {error.strerror}.") from error
     return fd
 
 

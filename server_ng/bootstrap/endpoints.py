@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from server_ng.bootstrap.errors import StartError
+
 __all__ = ["forget_endpoints", "write_endpoints"]
 
 _NAME: Final = "endpoints.json"
@@ -15,8 +17,11 @@ def write_endpoints(runtime_path: Path, addresses: Mapping[str, str]) -> None:
     """Writes ``runtime/endpoints.json``; a reader sees the old file or the new one, never half of one."""
     path = runtime_path / _NAME
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps({"pid": os.getpid(), **addresses}, indent=2) + "\n")
-    fresh.replace(path)
+    try:
+        fresh.write_text(json.dumps({"pid": os.getpid(), **addresses}, indent=2) + "\n")
+        fresh.replace(path)
+    except OSError as error:
+        raise StartError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def forget_endpoints(runtime_path: Path) -> None:

@@ -16,6 +16,7 @@ from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.config import Loaded, Settings
 from server_ng.engine import Engine
+from server_ng.engine.errors import UnprintableSettingError
 from server_ng.observe.health import listen
 from server_ng.wire.tables import ExitStatus
 
@@ -39,21 +40,25 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     """Probes the machine, binds every listener and prepares the root user; raises `StartError`."""
     settings = loaded.settings
     cpus = _plan(settings, _probe(directory.path))
-    # Before the engine, so that a port in use costs nothing that would have to be given back.
     observe = _listen(settings)
-    try:
-        engine = _open_engine(settings, cpus, directory)
-    except StartError:
-        if observe is not None:
-            observe.close()
-        raise
+    engine = _open_engine(settings, cpus, directory)
     _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
     if engine.ring_refusal:
         _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
-    given = (loaded.root.username, loaded.root.password.reveal()) if loaded.root else None
-    root = prepare_root(given, directory.runtime_path, sys.stderr)
+    root = _prepare_root(loaded, directory)
     _log.info("root_user", username=root.account.username, password_source=root.source)
     return Opened(engine, len(cpus), observe, root)
+
+
+def _prepare_root(loaded: Loaded, directory: DataDirectory) -> RootUser:
+    given = (loaded.root.username, loaded.root.password.reveal()) if loaded.root else None
+    try:
+        return prepare_root(given, directory.runtime_path, sys.stderr)
+    except OSError as error:
+        raise StartError(
+            f"The password of the root user cannot be written to {directory.runtime_path}: {error.strerror}. "
+            "Make room there, or give one with IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD."
+        ) from error
 
 
 def _probe(path: Path) -> dict[str, str]:
@@ -91,7 +96,7 @@ def _open_engine(settings: Settings, cpus: tuple[int | None, ...], directory: Da
         return Engine(engine_settings(settings, cpus, directory, os.environ))
     except binding.AddressInUseError as error:
         raise StartError(f"{error}. Stop whoever listens there, or choose tcp.address.") from error
-    except (binding.ConfigurationError, binding.PermissionDeniedError) as error:
+    except (binding.ConfigurationError, binding.PermissionDeniedError, UnprintableSettingError) as error:
         raise StartError(f"{error}.") from error
     except binding.NativeError as error:
         raise StartError(f"The engine cannot be opened: {error}.", ExitStatus.INTERNAL_FAULT) from error

@@ -3,9 +3,10 @@
 EngineError
     StartFailedError
     MalformedRecordError
+    UnprintableSettingError
 """
 
-__all__ = ["EngineError", "MalformedRecordError", "StartFailedError"]
+__all__ = ["EngineError", "MalformedRecordError", "StartFailedError", "UnprintableSettingError"]
 
 
 class EngineError(Exception):
@@ -24,3 +25,10 @@ class StartFailedError(EngineError):
 
 class MalformedRecordError(EngineError):
     """Bytes from the engine are not the records this code knows: the two halves disagree."""
+
+
+class UnprintableSettingError(EngineError):
+    """A setting holds a line break or another character that its line cannot carry."""
+
+    def __init__(self, key: str, value: str) -> None:
+        super().__init__(f"the setting {key} cannot hold the characters of {value!r}")

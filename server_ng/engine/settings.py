@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from server_ng.config import Address
+from server_ng.engine.errors import UnprintableSettingError
 
 __all__ = ["EngineSettings"]
 
@@ -37,6 +38,9 @@ class EngineSettings:
 
     def lines(self) -> str:
         """The settings as the engine reads them."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: str(getattr(self, field.name)) for field in fields(self)}
         values["shard_cpus"] = ",".join("-" if cpu is None else str(cpu) for cpu in self.shard_cpus)
+        for key, value in values.items():
+            if not value.isprintable():
+                raise UnprintableSettingError(key, value)
         return "\n".join(f"{key}={value}" for key, value in values.items())

@@ -123,7 +123,7 @@ class ObserveServer:
 
     @property
     def task(self) -> asyncio.Task[None]:
-        """The task that serves; its owner watches that it does not end before `stop`."""
+        """The task that serves; its owner watches that it does not fail."""
         if self._task is None:
             raise RuntimeError("the observe listener was not started")
         return self._task
@@ -159,7 +159,8 @@ class ObserveServer:
             self._listener.close()
             return
         self._server.stopping.set()
-        await self._task
+        # A failure of the task is its owner's to report; this only waits for its end.
+        await asyncio.wait({self._task})
 
     def _application(self) -> Starlette:
         # Coroutines, although nothing is awaited: plain functions would be run in threads of their own.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x8EDF72B2FA95C453
+TABLES_DIGEST: Final = 0x25D0697C457225F4
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 51
 
@@ -937,6 +937,20 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         "error",
         "Shard {shard} has not turned for {stall_ms} ms.",
         ("shard", "stall_ms"),
+    ),
+    EventRow(
+        8,
+        "watchdog_unreachable",
+        "error",
+        "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
+        ("errno",),
+    ),
+    EventRow(
+        9,
+        "answers_cut",
+        "warning",
+        "Shard {shard} stopped with answers owed on {connections} connections.",
+        ("shard", "connections"),
     ),
 )
 

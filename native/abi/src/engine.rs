@@ -11,7 +11,7 @@ use crate::guard;
 use crate::handle;
 use crate::open::Engine;
 use crate::panic_hook;
-use crate::status::{Failure, Status, last_error};
+use crate::status::{Failure, Status, last_error, set_last_error};
 
 /// Opens an engine with settings in lines of `key=value`: binds its listener, starts no thread. Writes its handle.
 ///
@@ -111,6 +111,10 @@ pub unsafe extern "C" fn engine_drain(
     guard::engine_call(|| {
         let engine = handle::find(handle)?;
         engine.shared.python_beats(engine.now());
+        if buffer.is_null() && capacity > 0 {
+            // Before anything leaves the rings: what is drained and not copied would be lost.
+            return Err(Failure::new(Status::Invalid, "a null pointer"));
+        }
         let mut records = Vec::new();
         let left = match engine.port().drain(&mut records, capacity) {
             Drained::Empty => 0,
@@ -119,10 +123,7 @@ pub unsafe extern "C" fn engine_drain(
         // SAFETY: passed on as the caller gave it.
         unsafe { bytes::put(needed, left) };
         // SAFETY: passed on as the caller gave it; what was drained fits by construction.
-        let drained = unsafe { bytes::copy_out(&records, buffer, capacity, std::ptr::null_mut()) };
-        // Logins among the records carry passwords.
-        records.fill(0);
-        drained
+        unsafe { bytes::copy_out(&records, buffer, capacity, std::ptr::null_mut()) }
     })
 }
 
@@ -198,8 +199,9 @@ pub extern "C" fn engine_close(handle: u64) -> i64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn engine_last_error(buffer: *mut u8, capacity: usize, needed: *mut u64) -> i64 {
     let sentence = last_error();
-    guard::call(|| {
-        // SAFETY: passed on as the caller gave it.
-        unsafe { bytes::copy_out(sentence.as_bytes(), buffer, capacity, needed) }
-    })
+    // SAFETY: passed on as the caller gave it.
+    let copied = guard::call(|| unsafe { bytes::copy_out(sentence.as_bytes(), buffer, capacity, needed) });
+    // A buffer that was too small must not cost the sentence it is to be called with again.
+    set_last_error(sentence);
+    copied
 }

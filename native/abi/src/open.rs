@@ -70,7 +70,10 @@ impl Engine {
             Chosen::Posix(environment) => node::start(environment, node),
             Chosen::Uring(environment) => node::start(environment, node),
         }
-        .map_err(|error| Failure::new(Status::Io, format!("the supervisor could not start: {error}")))
+        .map_err(|error| {
+            crate::panic_hook::disarm();
+            Failure::new(Status::Io, format!("the supervisor could not start: {error}"))
+        })
     }
 
     /// Whether [`Self::start`] was called.

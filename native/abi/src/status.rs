@@ -51,13 +51,18 @@ impl Failure {
 
     /// Keeps the sentence for the calling thread and returns the call's result.
     pub(crate) fn into_result(self) -> i64 {
-        LAST_ERROR.with_borrow_mut(|last| *last = self.sentence);
+        set_last_error(self.sentence);
         -i64::from(self.status as i32)
     }
 }
 
 thread_local! {
     static LAST_ERROR: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps a sentence for the calling thread.
+pub(crate) fn set_last_error(sentence: String) {
+    LAST_ERROR.set(sentence);
 }
 
 /// The sentence of the calling thread's last failure.

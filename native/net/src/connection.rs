@@ -74,9 +74,9 @@ impl Connection {
         self.output.as_ref().map_or(0, |output| output.len())
     }
 
-    /// Whether the peer is to wait: for an answer from elsewhere, or because it does not take the answers it has.
-    pub(crate) fn is_held(&self) -> bool {
-        self.waiting || self.output_bytes() >= OUTPUT_BYTES_HIGH
+    /// Whether so many reply bytes wait that no further request is served.
+    pub(crate) fn is_full(&self) -> bool {
+        self.output_bytes() >= OUTPUT_BYTES_HIGH
     }
 
     pub(crate) fn is_sending(&self) -> bool {

@@ -1,8 +1,8 @@
-//! One timer per connection slot, at most.
+//! Timers by connection slot.
 //!
 //! A deadline that moves later is not moved in the heap: the entry fires early, the connection is asked for its real
-//! deadline, and the entry goes back. So the heap never holds more entries than the table has slots, however fast
-//! connections come, go and start frames.
+//! deadline, and the entry goes back. One that moves earlier leaves a spent entry behind, which is dropped when it fires,
+//! and entries point one frame time ahead at most: the heap stays within a small multiple of the slots.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

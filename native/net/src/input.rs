@@ -26,6 +26,8 @@ pub(crate) struct Input {
     buffer: Option<Buffer>,
     /// Bytes still to come of a frame that was answered from its header.
     discard: usize,
+    /// How long that frame is in all.
+    discarded_frame: usize,
     /// Whether a whole header was ever seen: only the first frame is examined for foreign protocols.
     first_frame_seen: bool,
     /// The frame in progress: when its first byte was seen, and when it must be complete.
@@ -35,7 +37,7 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn new() -> Self {
         let buffer = Some(Buffer::with_capacity(INPUT_BYTES));
-        Self { buffer, discard: 0, first_frame_seen: false, clock: None }
+        Self { buffer, discard: 0, discarded_frame: 0, first_frame_seen: false, clock: None }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -76,6 +78,7 @@ impl Input {
     /// Drops the frame `header` begins, whose body was not read and may still be arriving. Its clock goes on.
     pub(crate) fn consume_unread(&mut self, header: &RequestHeader) {
         self.discard = header.size as usize;
+        self.discarded_frame = self.discard;
         self.throw_away();
     }
 
@@ -106,7 +109,10 @@ impl Input {
 
     /// How long the frame in progress is, as far as is known.
     pub(crate) fn frame_bytes(&self, header: Option<&RequestHeader>) -> usize {
-        self.discard.max(header.map_or(HEADER_BYTES, |header| header.size as usize))
+        if self.discard > 0 {
+            return self.discarded_frame;
+        }
+        header.map_or(HEADER_BYTES, |header| header.size as usize)
     }
 
     /// When the frame in progress must be complete.

@@ -10,7 +10,7 @@ pub const STRANGER_FRAME_BYTES_MAX: u32 = 8 * 1024;
 pub(crate) const INPUT_BYTES: usize = 1024;
 
 /// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
-/// does not read stalls itself, not us.
+/// does not read stalls itself, and holds this much and one largest reply of ours.
 pub(crate) const OUTPUT_BYTES_HIGH: usize = 16 * 1024;
 
 /// Send buffers kept for the next reply; more than this many connections rarely send in one turn.
@@ -23,8 +23,12 @@ pub(crate) const SPARE_OUTPUT_BYTES_MAX: usize = 16 * 1024;
 /// the close into a reset that destroys the answer on its way.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
+/// The same for every connection when the server stops: long enough for the peer to see the end of the stream and close,
+/// short enough for a stop that takes no second.
+pub(crate) const STOP_LINGER: Duration = Duration::from_millis(100);
+
 /// Bounds of one shard's table, its share of the process-wide ones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections this shard holds.
     pub connections_max: usize,

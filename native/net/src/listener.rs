@@ -17,6 +17,7 @@ pub struct Door {
     /// An accept operation is outstanding.
     accepting: bool,
     paused_until: Option<Instant>,
+    closed: bool,
 }
 
 /// What an accept operation led to.
@@ -34,12 +35,12 @@ impl Door {
     /// Takes a listener over; connections wait in its backlog until [`Self::open`].
     pub fn new<D: Driver>(listener: Listener, token: Token, driver: &mut D) -> Result<Self, IoError> {
         let handle = driver.adopt_listener(listener)?;
-        Ok(Self { handle, token, accepting: false, paused_until: None })
+        Ok(Self { handle, token, accepting: false, paused_until: None, closed: false })
     }
 
-    /// Starts accepting, if nothing is being accepted already.
+    /// Starts accepting, if nothing is being accepted already and the door is not closed for good.
     pub fn open<D: Driver>(&mut self, driver: &mut D) {
-        if !self.accepting {
+        if !self.accepting && !self.closed {
             self.accepting = true;
             self.paused_until = None;
             driver.submit(self.token, Operation::Accept { listener: self.handle });
@@ -59,7 +60,7 @@ impl Door {
                 self.open(driver);
                 Arrival::Connection(socket, address)
             }
-            Err(error) if error.is_cancelled() => Arrival::Nothing,
+            Err(_) if self.closed => Arrival::Nothing,
             Err(error) if error.is_lost_connection() => {
                 self.open(driver);
                 Arrival::Nothing
@@ -79,6 +80,7 @@ impl Door {
     /// Stops listening for good: connections in the backlog are refused.
     pub fn close<D: Driver>(&mut self, driver: &mut D) {
         self.paused_until = None;
+        self.closed = true;
         driver.close(self.handle);
     }
 }

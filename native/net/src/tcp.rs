@@ -10,7 +10,7 @@ use crate::deadlines::Deadlines;
 use crate::hand_over::HandOver;
 use crate::identity::ConnectionId;
 use crate::input::Look;
-use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX};
+use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER};
 use crate::service::{Served, Service};
 
 #[derive(Debug, Default)]
@@ -40,6 +40,8 @@ pub struct Connections {
     /// One reply under construction; its capacity is kept.
     reply: Vec<u8>,
     traffic: Traffic,
+    /// No request is served any more.
+    stopping: bool,
 }
 
 impl Connections {
@@ -54,6 +56,7 @@ impl Connections {
             spare_outputs: Vec::new(),
             reply: Vec::new(),
             traffic: Traffic::default(),
+            stopping: false,
         }
     }
 
@@ -96,14 +99,19 @@ impl Connections {
         if let Ok(local) = driver.local_address(handle) {
             peer.local_address = local;
         }
-        while self.strangers.count() >= self.limits.strangers_max
+        let id = self.insert(Connection::new(peer, handle));
+        self.strangers.join(id.slot);
+        self.arm(id, None, driver);
+        self.displace(driver, service);
+    }
+
+    /// Closes the oldest strangers while there are too many.
+    fn displace<D: Driver, S: Service>(&mut self, driver: &mut D, service: &mut S) {
+        while self.strangers.count() > self.limits.strangers_max
             && let Some(oldest) = self.strangers.oldest()
         {
             self.close(self.id(oldest), CloseReason::Displaced, driver, service);
         }
-        let id = self.insert(Connection::new(peer, handle));
-        self.strangers.join(id.slot);
-        self.arm(id, None, driver);
     }
 
     fn insert(&mut self, connection: Connection) -> ConnectionId {
@@ -211,54 +219,47 @@ impl Connections {
         driver: &mut D,
         service: &mut S,
     ) {
-        let header = match self.serve_frames(id, service) {
-            Ok(header) => header,
-            Err(reason) => {
-                self.close(id, reason, driver, service);
-                return;
+        let next = loop {
+            let next = self.serve_frames(id, service);
+            self.send(id, now, driver);
+            // A send operation may have taken the replies that held the connection: more can be served at once.
+            let full = self.get(id).is_none_or(|connection| connection.is_full());
+            if next != Next::Send || full {
+                break next;
             }
         };
-        self.send(id, now, driver);
-        let limits = &self.limits;
-        let slot = &mut self.slots[id.slot as usize];
-        let Some(connection) = slot.connection.as_mut() else { return };
-        if let Phase::Finishing(reason) = connection.phase
-            && connection.is_quiet()
-        {
-            connection.phase = Phase::Lingering(reason, now + LINGER);
-            driver.finish_sending(connection.handle);
+        match next {
+            Next::Close(reason) => self.close(id, reason, driver, service),
+            Next::Send | Next::Hold => self.hold(id),
+            Next::Read(header) => self.read_on(id, header.as_ref(), now, driver),
+            Next::Drain => self.drain(id, now, driver),
         }
-        if connection.phase != Phase::Open {
-            connection.input.clear();
-            connection.input.stop_clock();
-        } else if connection.is_held() {
-            connection.input.stop_clock();
-        } else {
-            let allowance = limits.allowance(connection.input.frame_bytes(header.as_ref()));
-            connection.input.run_clock(now, allowance);
-        }
-        self.arm(id, header.as_ref(), driver);
         self.watch(id, now);
+        self.displace(driver, service);
     }
 
-    /// Serves buffered frames until bytes run out, an answer is pending, or enough replies wait. Returns the header of
-    /// a frame whose body is still arriving.
-    fn serve_frames<S: Service>(
-        &mut self,
-        id: ConnectionId,
-        service: &mut S,
-    ) -> Result<Option<RequestHeader>, CloseReason> {
+    /// Serves buffered frames until bytes run out, an answer is pending, or enough replies wait.
+    fn serve_frames<S: Service>(&mut self, id: ConnectionId, service: &mut S) -> Next {
         let mut reply = std::mem::take(&mut self.reply);
-        let outcome = loop {
-            let frame_bytes_max = self.limits.frame_bytes_max;
-            let Some(connection) = self.get(id) else { break Ok(None) };
-            if connection.phase != Phase::Open || connection.is_held() || connection.input.is_armed() {
-                break Ok(None);
+        let next = loop {
+            let (frame_bytes_max, stopping) = (self.limits.frame_bytes_max, self.stopping);
+            let Some(connection) = self.get(id) else { break Next::Hold };
+            if connection.phase != Phase::Open {
+                break Next::Drain;
+            }
+            if connection.waiting || stopping {
+                break Next::Hold;
+            }
+            if connection.is_full() {
+                break Next::Send;
+            }
+            if connection.input.is_armed() {
+                break Next::Read(None);
             }
             connection.input.throw_away();
             let header = match connection.input.look(frame_bytes_max) {
-                Look::Starved => break Ok(None),
-                Look::Broken(reason) => break Err(reason),
+                Look::Starved => break Next::Read(None),
+                Look::Broken(reason) => break Next::Close(reason),
                 Look::Header(header) => header,
             };
             let was_bound = connection.peer.bound.is_some();
@@ -267,7 +268,7 @@ impl Connections {
                 connection.input.consume_unread(&header);
                 served
             } else {
-                let Some(body) = connection.input.body(&header) else { break Ok(Some(header)) };
+                let Some(body) = connection.input.body(&header) else { break Next::Read(Some(header)) };
                 let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);
                 connection.input.consume(&header);
                 served
@@ -276,7 +277,42 @@ impl Connections {
             reply.clear();
         };
         self.keep(reply);
-        outcome
+        next
+    }
+
+    /// Stops the clock of a peer that waits for us.
+    fn hold(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.get(id) {
+            connection.input.stop_clock();
+        }
+    }
+
+    /// Times the frame in progress and receives the rest of it.
+    fn read_on<D: Driver>(
+        &mut self,
+        id: ConnectionId,
+        header: Option<&RequestHeader>,
+        now: Instant,
+        driver: &mut D,
+    ) {
+        let limits = self.limits;
+        let Some(connection) = self.get(id) else { return };
+        connection.input.run_clock(now, limits.allowance(connection.input.frame_bytes(header)));
+        self.arm(id, header, driver);
+    }
+
+    /// Drops what arrives on a connection that has been answered for the last time, and lingers once all is sent.
+    fn drain<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &mut D) {
+        let Some(connection) = self.get(id) else { return };
+        connection.input.clear();
+        connection.input.stop_clock();
+        if let Phase::Finishing(reason) = connection.phase
+            && connection.is_quiet()
+        {
+            connection.phase = Phase::Lingering(reason, now + LINGER);
+            driver.finish_sending(connection.handle);
+        }
+        self.arm(id, None, driver);
     }
 
     fn keep(&mut self, mut reply: Vec<u8>) {
@@ -319,12 +355,9 @@ impl Connections {
         }
     }
 
-    /// Starts receiving, unless the connection has to be answered first: what is not read costs no memory here.
+    /// Starts receiving, if no receive operation is outstanding.
     fn arm<D: Driver>(&mut self, id: ConnectionId, header: Option<&RequestHeader>, driver: &mut D) {
         let Some(connection) = self.get(id) else { return };
-        if connection.is_held() {
-            return;
-        }
         let frame_bytes = connection.input.frame_bytes(header);
         let socket = connection.handle;
         if let Some(buffer) = connection.input.arm(frame_bytes) {
@@ -375,15 +408,56 @@ impl Connections {
         service.closed(&connection.peer, reason);
     }
 
-    /// Closes every connection that owes its peer nothing, and with `all` the others too. Returns how many are left.
-    pub fn wind_down<D: Driver, S: Service>(&mut self, all: bool, driver: &mut D, service: &mut S) -> usize {
+    /// Ends all connections. No further request is served; an answer still owed is given, and a connection that owes
+    /// nothing lingers for a moment. With `overdue` everything is closed.
+    pub fn wind_down<D: Driver, S: Service>(
+        &mut self,
+        overdue: bool,
+        now: Instant,
+        driver: &mut D,
+        service: &mut S,
+    ) -> WindDown {
+        self.stopping = true;
+        let mut cut = 0;
         for index in 0..self.slots.len() {
-            let quiet = self.slots[index].connection.as_ref().is_some_and(Connection::is_quiet);
-            if quiet || all {
-                let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
-                self.close(self.id(slot), CloseReason::Stopping, driver, service);
+            let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
+            let id = self.id(slot);
+            let Some(connection) = self.get(id) else { continue };
+            let quiet = connection.is_quiet();
+            if overdue {
+                cut += usize::from(!quiet);
+                self.close(id, CloseReason::Stopping, driver, service);
+            } else if quiet && connection.phase == Phase::Open {
+                connection.phase = Phase::Lingering(CloseReason::Stopping, now + STOP_LINGER);
+                driver.finish_sending(connection.handle);
+                self.drain(id, now, driver);
+                self.watch(id, now);
             }
         }
-        self.count()
+        WindDown { left: self.count(), cut }
     }
+}
+
+/// What a connection needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// More bytes: of the frame with this header, if its header is here.
+    Read(Option<RequestHeader>),
+    /// Replies that wait for a send operation: no more may be added.
+    Send,
+    /// An answer from elsewhere; nothing is read before it is there.
+    Hold,
+    /// To be read empty: the last reply was given.
+    Drain,
+    /// To be closed.
+    Close(CloseReason),
+}
+
+/// How far the end of all connections is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindDown {
+    /// Connections that are not closed yet.
+    pub left: usize,
+    /// Connections closed just now although they were owed an answer.
+    pub cut: usize,
 }

@@ -34,9 +34,6 @@ use crate::metrics::MetricsRow;
 use crate::register::Registry;
 use crate::route;
 
-/// The longest frame whose body is read for the commands served so far; all of theirs are far shorter.
-const SERVED_FRAME_BYTES_MAX: u32 = STRANGER_FRAME_BYTES_MAX;
-
 /// The user who may do everything.
 const ROOT: u32 = 0;
 
@@ -77,6 +74,14 @@ impl Desk {
     pub fn count_drop(&mut self, variant: FrameVariant, reason: DropReason) {
         self.metrics.add(Cell::frame_drop(variant, reason), 1);
         self.tell(Event::FrameDropped, [u64::from(variant.code()), u64::from(reason.code())]);
+    }
+
+    /// Takes a connection that is gone out of the registry, wherever that is.
+    pub fn forget_client(&mut self, client_id: u32) {
+        match &mut self.registry {
+            Some(registry) => registry.closed(client_id),
+            None => route::route_closed(&mut self.mailboxes, client_id),
+        }
     }
 
     fn judge(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Verdict {
@@ -328,8 +333,9 @@ fn refuse(header: &RequestHeader, error: ErrorCode, reply: &mut Vec<u8>) -> Outc
 }
 
 impl Service for Desk {
-    fn frame_bytes_max(&self, peer: &Peer, _header: &RequestHeader) -> u32 {
-        if peer.bound.is_some() { SERVED_FRAME_BYTES_MAX } else { STRANGER_FRAME_BYTES_MAX }
+    /// A session may send no more than a stranger yet: the frames of all commands served so far are far shorter.
+    fn frame_bytes_max(&self, _peer: &Peer, _header: &RequestHeader) -> u32 {
+        STRANGER_FRAME_BYTES_MAX
     }
 
     fn serve(
@@ -360,10 +366,7 @@ impl Service for Desk {
 
     fn closed(&mut self, peer: &Peer, reason: CloseReason) {
         self.metrics.add(Cell::close(reason), 1);
-        match &mut self.registry {
-            Some(registry) => registry.closed(peer.client_id),
-            None => route::route_closed(&mut self.mailboxes, peer.client_id),
-        }
+        self.forget_client(peer.client_id);
     }
 }
 

@@ -34,7 +34,6 @@ pub struct Mailboxes {
     incoming: Vec<Option<Consumer<Envelope>>>,
     /// Where the next round of reading starts, so that no sender is always last.
     turn: usize,
-    sent: u64,
     rings: u64,
 }
 
@@ -57,17 +56,14 @@ impl Outgoing {
         }
     }
 
-    /// Moves waiting frames into the ring as far as there is room. Returns how many.
-    fn flush(&mut self) -> u64 {
-        let mut moved = 0;
+    /// Moves waiting frames into the ring as far as there is room.
+    fn flush(&mut self) {
         while let Some(envelope) = self.outbox.pop_front() {
             if let Err(envelope) = self.push(envelope) {
                 self.outbox.push_front(envelope);
-                break;
+                return;
             }
-            moved += 1;
         }
-        moved
     }
 }
 
@@ -95,7 +91,6 @@ impl Mailboxes {
             outgoing: (0..rows).map(|_| None).collect(),
             incoming: (0..rows).map(|_| None).collect(),
             turn: 0,
-            sent: 0,
             rings: 0,
         }
     }
@@ -116,9 +111,7 @@ impl Mailboxes {
         if !outgoing.outbox.is_empty() {
             return Err(frame);
         }
-        outgoing.push(Envelope { to, frame }).map_err(|envelope| envelope.frame)?;
-        self.sent += 1;
-        Ok(())
+        outgoing.push(Envelope { to, frame }).map_err(|envelope| envelope.frame)
     }
 
     /// Sends a frame that must arrive: it waits for room.
@@ -155,16 +148,23 @@ impl Mailboxes {
     pub fn flush(&mut self, bells: &[Arc<ShardBell>]) {
         for (outgoing, bell) in self.outgoing.iter_mut().zip(bells) {
             let Some(outgoing) = outgoing else { continue };
-            self.sent += outgoing.flush();
+            outgoing.flush();
             if std::mem::take(&mut outgoing.touched) {
                 self.rings += u64::from(bell.ring());
             }
         }
     }
 
-    /// Frames sent, and doorbells rung for them, since the start.
-    pub fn counts(&self) -> (u64, u64) {
-        (self.sent, self.rings)
+    /// Drops what waits for room: nobody reads the rings any more.
+    pub fn discard_waiting(&mut self) {
+        for outgoing in self.outgoing.iter_mut().flatten() {
+            outgoing.outbox.clear();
+        }
+    }
+
+    /// Doorbells rung since the start.
+    pub fn rings(&self) -> u64 {
+        self.rings
     }
 }
 

@@ -148,9 +148,11 @@ fn table_limits(settings: &Settings) -> Limits {
 pub fn start<E: Environment>(environment: &E, node: Node) -> Result<(), IoError> {
     let Node { shared, seats, settings } = node;
     shared.set_stage(Stage::Running);
-    let crew = Crew::new(environment.clone(), shared, settings, seats);
+    let crew = Crew::new(environment.clone(), shared.clone(), settings, seats);
     let thread = ThreadSpec { name: "supervisor".to_owned(), cpu: None };
-    environment.spawn(thread, Box::new(move || supervisor::run(crew))).map(drop)
+    environment.spawn(thread, Box::new(move || supervisor::run(crew))).map(drop).inspect_err(|_| {
+        shared.set_stage(Stage::Stopped { in_order: true });
+    })
 }
 
 impl NodeShared {

@@ -133,10 +133,7 @@ impl RecordWriter {
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), RingFull> {
         self.scratch.clear();
         record.write(&mut self.scratch);
-        let outcome = self.ring.push_entire_slice(&self.scratch).map_err(|_| RingFull);
-        // The record may have held a password.
-        self.scratch.fill(0);
-        outcome
+        self.ring.push_entire_slice(&self.scratch).map_err(|_| RingFull)
     }
 
     /// Writes the records that `bytes` consists of, as many as fit. Returns how many bytes were taken.

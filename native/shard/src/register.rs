@@ -1,6 +1,7 @@
 //! The registry: every client of the process, and every session. It lives on the first shard.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use ng_io::Instant;
@@ -180,7 +181,6 @@ impl Registry {
         put_str32(&mut body, &address);
         let record = Record { kind: to_python::LOGIN, shard: ShardId::FIRST.0, token, body: &body };
         let pushed = self.to_python.push(&record);
-        body.fill(0);
         self.written |= pushed.is_ok();
         pushed.map_err(|_| {
             self.ring_full += 1;
@@ -232,8 +232,9 @@ impl Registry {
 
     fn list(&self) -> Vec<u8> {
         let mut body = Vec::new();
+        let mut address = String::new();
         for (client_id, row) in &self.clients {
-            row.describe(*client_id, |client| client.put(&mut body));
+            row.describe(*client_id, &mut address, |client| client.put(&mut body));
         }
         body
     }
@@ -241,7 +242,7 @@ impl Registry {
     fn details(&self, client_id: u32) -> Vec<u8> {
         let mut body = Vec::new();
         if let Some(row) = self.clients.get(&client_id) {
-            row.describe(client_id, |client| client.put_details(&mut body));
+            row.describe(client_id, &mut String::new(), |client| client.put_details(&mut body));
         }
         body
     }
@@ -278,12 +279,15 @@ impl Registry {
 }
 
 impl ClientRow {
-    fn describe(&self, client_id: u32, put: impl FnOnce(&Client<'_>)) {
+    /// Builds the row that clients see; `address` is room for its text.
+    fn describe(&self, client_id: u32, address: &mut String, put: impl FnOnce(&Client<'_>)) {
+        address.clear();
+        write!(address, "{}", self.address).expect("a String takes everything");
         put(&Client {
             client_id,
             user_id: self.bound.map(|bound| bound.user_id),
             transport: Transport::Tcp,
-            address: &self.address.to_string(),
+            address,
             memberships: &[],
         });
     }

@@ -12,6 +12,8 @@ pub struct Stopping {
     drain_deadline: AtomicU64,
     shards: u16,
     finished: AtomicU16,
+    /// Somebody was owed an answer when time was up.
+    cut: AtomicBool,
 }
 
 impl Stopping {
@@ -22,6 +24,7 @@ impl Stopping {
             drain_deadline: AtomicU64::new(0),
             shards,
             finished: AtomicU16::new(0),
+            cut: AtomicBool::new(false),
         }
     }
 
@@ -42,6 +45,16 @@ impl Stopping {
     /// When answers still owed are given up. Meaningful once the stop has begun.
     pub fn drain_deadline(&self) -> Instant {
         Instant::from_nanos(self.drain_deadline.load(Ordering::Relaxed))
+    }
+
+    /// Answers that were owed have been given up.
+    pub fn cut(&self) {
+        self.cut.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether every answer was given.
+    pub fn was_complete(&self) -> bool {
+        !self.cut.load(Ordering::Relaxed)
     }
 
     /// A shard other than the first has left its loop.

@@ -150,7 +150,10 @@ impl<E: Environment> Supervisor<'_, E> {
         let mut give_up: Option<Instant> = None;
         while running > 0 {
             match self.reports.recv_timeout(self.watch.period) {
-                Ok(Report::Finished(_)) => running -= 1,
+                Ok(Report::Finished(shard)) => {
+                    running -= 1;
+                    self.watch.finished(shard);
+                }
                 Ok(Report::Failed(shard, error)) => {
                     self.end_process(&format!("shard-{}", shard.0), &error.to_string())
                 }
@@ -171,7 +174,8 @@ impl<E: Environment> Supervisor<'_, E> {
                 self.end_process("supervisor", "a shard ended although nobody stopped it");
             }
         }
-        handles.into_iter().all(|handle| handle.join().is_ok())
+        let joined = handles.into_iter().all(|handle| handle.join().is_ok());
+        joined && self.shared.stopping.was_complete()
     }
 
     fn end_process(&self, thread: &str, reason: &str) -> ! {
@@ -196,14 +200,24 @@ struct Advance {
     turns: u64,
     seen: Instant,
     stalled: bool,
+    finished: bool,
 }
 
 impl Watch {
     fn new<E: Environment>(environment: &E, shared: &NodeShared, settings: &Settings) -> Self {
         let started = environment.now();
-        let life_sign = settings.watchdog.as_ref().and_then(|watchdog| LifeSign::new(watchdog).ok());
+        let life_sign = settings.watchdog.as_ref().and_then(|watchdog| {
+            LifeSign::new(watchdog)
+                .inspect_err(|error| {
+                    let errno = error.raw_os_error().unwrap_or_default().unsigned_abs().into();
+                    let event = Event::WatchdogUnreachable;
+                    shared.tell_event(&LoggedEvent { event, fields: [errno, 0], wall: environment.wall() });
+                })
+                .ok()
+        });
+        let advance = || Advance { turns: 0, seen: started, stalled: false, finished: false };
         Self {
-            shards: shared.rows.iter().map(|_| Advance { turns: 0, seen: started, stalled: false }).collect(),
+            shards: shared.rows.iter().map(|_| advance()).collect(),
             python_stall: None,
             stall_dump: settings.stall_dump,
             stall_max: settings.stall_max,
@@ -213,13 +227,18 @@ impl Watch {
         }
     }
 
+    /// A shard that has stopped need not advance.
+    fn finished(&mut self, shard: ShardId) {
+        self.shards[shard.index()].finished = true;
+    }
+
     fn look(&mut self, shared: &NodeShared, now: Instant, wall: ng_io::WallMicros) {
         let tell = |event, fields| shared.tell_event(&LoggedEvent { event, fields, wall });
         let mut shards_advance = true;
         for (shard, (advance, row)) in self.shards.iter_mut().zip(&shared.rows).enumerate() {
             let turns = row.get(const { Cell::of(Metric::ShardTurns) });
-            if turns != advance.turns {
-                *advance = Advance { turns, seen: now, stalled: false };
+            if turns != advance.turns || advance.finished {
+                *advance = Advance { turns, seen: now, stalled: false, ..*advance };
             }
             let stall = now - advance.seen;
             if stall >= SHARD_STALL {

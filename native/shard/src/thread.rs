@@ -102,8 +102,8 @@ fn prepare<E: Environment>(environment: &E, seat: Seat) -> Result<Prepared<E::Dr
 /// A connection has one operation in each direction. A closed one keeps its descriptor and its operations until they
 /// have come back, while its successor has begun: twice the table covers both, and the door is on top.
 fn driver_limits(limits: &Limits) -> DriverLimits {
-    let connections = 2 * limits.connections_max;
-    DriverLimits { operations_max: 2 * connections + 8, handles_max: connections + 8 }
+    let handles_max = 2 * limits.connections_max + 8;
+    DriverLimits { operations_max: 2 * handles_max, handles_max }
 }
 
 impl<D: Driver> Prepared<D> {

@@ -6,14 +6,16 @@ use std::time::Duration;
 use ng_io::{Completion, Driver, Instant, IoError, Outcome, Token, Wait};
 use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver};
 use ng_wire::table::close_reason::CloseReason;
+use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::outcome::LoginOutcome;
 
 use crate::desk::Desk;
-use crate::frame::{ClientAnswer, ClientFrame, Envelope, Lifecycle, ShardFrame};
+use crate::frame::{Answer, ClientAnswer, ClientFrame, Envelope, Lifecycle, ShardFrame};
 use crate::host::HostFigures;
+use crate::identity::ShardId;
 use crate::mailbox::ShardBell;
 use crate::port::PythonBell;
 use crate::record::{RECORD_RING_BYTES, Record, RecordReader, Verdict, from_python};
@@ -132,7 +134,7 @@ impl<D: Driver> Shard<D> {
         self.connections.expire(now, &mut self.driver, &mut self.desk);
         let wound_down = self.stopping.began() && self.wind_down(now);
         self.desk.mailboxes.flush(&self.bells);
-        let finished = wound_down && !self.desk.mailboxes.is_blocked();
+        let finished = wound_down && drained && !self.desk.mailboxes.is_blocked();
         if finished {
             self.desk.tell(Event::ShardStopped, [self.desk.id.0.into(), self.turns]);
         }
@@ -157,7 +159,12 @@ impl<D: Driver> Shard<D> {
         let bell = &self.bells[self.desk.id.index()];
         let mailboxes = &self.desk.mailboxes;
         let from_python = self.first.as_ref().map(|first| &first.from_python);
-        let idle = || mailboxes.is_empty() && from_python.is_none_or(RecordReader::is_empty);
+        let (stopping, shutting) = (&self.stopping, self.shutting);
+        let idle = || {
+            mailboxes.is_empty()
+                && from_python.is_none_or(RecordReader::is_empty)
+                && (shutting || !stopping.began())
+        };
         let wait = match pause {
             Pause::Until(at) if bell.may_sleep(idle) => Wait::Until(at),
             _ => Wait::Now,
@@ -235,28 +242,51 @@ impl<D: Driver> Shard<D> {
 
     fn deliver(&mut self, envelope: Envelope) {
         if envelope.to != self.desk.id {
-            self.desk.count_drop(envelope.frame.variant(), DropReason::Misrouted);
+            self.return_misrouted(envelope.frame);
             return;
         }
         match envelope.frame {
             ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)) => {
                 self.connections.adopt(arrival, &mut self.driver, &mut self.desk);
             }
-            ShardFrame::Lifecycle(Lifecycle::Closed { client_id }) => match &mut self.desk.registry {
-                Some(registry) => registry.closed(client_id),
-                None => self.desk.count_drop(FrameVariant::ConnectionClosed, DropReason::Misrouted),
-            },
-            ShardFrame::Client(ClientFrame::Request(request)) => {
-                let Some(registry) = &mut self.desk.registry else {
-                    self.desk.count_drop(FrameVariant::ClientRequest, DropReason::Misrouted);
-                    return;
-                };
-                let shard = request.shard;
-                if let Some(answer) = registry.handle(*request, &self.desk.facts, self.desk.now) {
-                    route::route_client_answer(&mut self.desk.mailboxes, shard, answer);
-                }
-            }
             ShardFrame::Client(ClientFrame::Answer(answer)) => self.answer(*answer),
+            frame => match (&mut self.desk.registry, frame) {
+                (Some(registry), ShardFrame::Lifecycle(Lifecycle::Closed { client_id })) => {
+                    registry.closed(client_id);
+                }
+                (Some(registry), ShardFrame::Client(ClientFrame::Request(request))) => {
+                    let shard = request.shard;
+                    if let Some(answer) = registry.handle(*request, &self.desk.facts, self.desk.now) {
+                        self.answer_on(shard, answer);
+                    }
+                }
+                (_, frame) => self.return_misrouted(frame),
+            },
+        }
+    }
+
+    /// A frame that reached a shard which cannot serve it: counted, and nobody is left waiting for it.
+    fn return_misrouted(&mut self, frame: ShardFrame) {
+        self.desk.count_drop(frame.variant(), DropReason::Misrouted);
+        match frame {
+            ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)) => {
+                self.desk.forget_client(arrival.client_id);
+            }
+            ShardFrame::Client(ClientFrame::Request(request)) => {
+                let answer = Answer::Refused(ErrorCode::TransientNotAccepted);
+                let (connection, header) = (request.connection, request.header);
+                self.answer_on(request.shard, ClientAnswer { connection, header, answer });
+            }
+            ShardFrame::Lifecycle(Lifecycle::Closed { .. }) | ShardFrame::Client(ClientFrame::Answer(_)) => {}
+        }
+    }
+
+    /// Answers a connection of whichever shard.
+    fn answer_on(&mut self, shard: ShardId, answer: ClientAnswer) {
+        if shard == self.desk.id {
+            self.answer(answer);
+        } else {
+            route::route_client_answer(&mut self.desk.mailboxes, shard, answer);
         }
     }
 
@@ -296,12 +326,8 @@ impl<D: Driver> Shard<D> {
         match record.kind {
             from_python::LOGIN_VERDICT => {
                 let (verdict, user_id) = login_verdict(record.body).expect("checked at the boundary");
-                match registry.verdict(record.token, verdict, user_id) {
-                    Some((shard, answer)) if shard == self.desk.id => self.answer(answer),
-                    Some((shard, answer)) => {
-                        route::route_client_answer(&mut self.desk.mailboxes, shard, answer);
-                    }
-                    None => {}
+                if let Some((shard, answer)) = registry.verdict(record.token, verdict, user_id) {
+                    self.answer_on(shard, answer);
                 }
             }
             from_python::HOST_FIGURES => {
@@ -338,11 +364,20 @@ impl<D: Driver> Shard<D> {
             }
         }
         let overdue = now >= self.stopping.drain_deadline();
-        let left = self.connections.wind_down(overdue, &mut self.driver, &mut self.desk);
-        if left > 0 {
-            return false;
+        let end = self.connections.wind_down(overdue, now, &mut self.driver, &mut self.desk);
+        if end.cut > 0 {
+            self.stopping.cut();
+            self.desk.tell(Event::AnswersCut, [self.desk.id.0.into(), end.cut as u64]);
         }
-        if self.first.is_some() { overdue || self.stopping.others_finished() } else { true }
+        if self.first.is_none() {
+            return end.left == 0;
+        }
+        let alone = self.stopping.others_finished();
+        if alone {
+            // What still waits for room in their mailboxes are connections they will never adopt.
+            self.desk.mailboxes.discard_waiting();
+        }
+        end.left == 0 && alone
     }
 
     fn publish(&mut self) {
@@ -350,7 +385,7 @@ impl<D: Driver> Shard<D> {
         let metrics = &self.desk.metrics;
         let traffic = self.connections.traffic();
         let counters = self.driver.counters();
-        let (_, rings) = self.desk.mailboxes.counts();
+        let rings = self.desk.mailboxes.rings();
         for (cell, value) in [
             (const { Cell::of(Metric::ShardTurns) }, self.turns),
             (const { Cell::of(Metric::ConnectionsOpen) }, self.connections.count() as u64),

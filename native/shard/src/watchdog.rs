@@ -8,6 +8,9 @@ use ng_io::Instant;
 
 use crate::settings::Watchdog;
 
+/// However short an interval systemd was given, signs are not sent more often than this.
+const PERIOD_MIN: Duration = Duration::from_millis(10);
+
 /// The notification socket, and when it was used last.
 #[derive(Debug)]
 pub struct LifeSign {
@@ -25,7 +28,10 @@ impl LifeSign {
             Some(name) => SocketAddr::from_abstract_name(name)?,
             None => SocketAddr::from_pathname(&watchdog.socket)?,
         };
-        Ok(Self { socket: UnixDatagram::unbound()?, address, period: watchdog.interval / 3, last: None })
+        let socket = UnixDatagram::unbound()?;
+        // A service manager that does not read must not stop the thread that watches all others.
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, address, period: watchdog.interval / 3, last: None })
     }
 
     /// Sends a sign of life if one is due. A lost one is made good by the next.
@@ -38,13 +44,27 @@ impl LifeSign {
 
     /// How often a sign is due.
     pub fn period(&self) -> Duration {
-        self.period
+        self.period.max(PERIOD_MIN)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_receiver_that_does_not_read_stops_nobody() {
+        let name = format!("server-ng-deaf-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a short name");
+        let deaf = UnixDatagram::bind_addr(&address).expect("a free name");
+        let watchdog = Watchdog { socket: format!("@{name}"), interval: Duration::from_secs(3) };
+        let mut sign = LifeSign::new(&watchdog).expect("a socket");
+        // Far more than the queue of a socket holds.
+        for second in 0..10_000 {
+            sign.send(Instant::from_nanos(0) + Duration::from_secs(second));
+        }
+        drop(deaf);
+    }
 
     #[test]
     fn signs_are_sent_when_due_and_not_before() {

@@ -6,12 +6,13 @@ use ng_io::Environment;
 use ng_wire::frame::HEADER_BYTES;
 use ng_wire::table::close_reason::CloseReason;
 
-use crate::table::{ECHO, LIMITS, Rig, WAIT, frame, on_every_backend};
+use crate::table::{ECHO, LARGE, LIMITS, Rig, WAIT, frame, on_every_backend};
 
 on_every_backend!(
     a_frame_may_come_in_any_pieces,
     pipelined_requests_are_answered_in_order,
     a_waiting_answer_holds_back_the_next_request,
+    what_was_pipelined_behind_a_large_answer_is_served,
     an_answer_for_a_connection_that_is_gone_finds_nobody,
     foreign_bytes_close_the_connection,
     an_end_inside_a_frame_is_told_from_an_end_between_two,
@@ -58,6 +59,20 @@ fn a_waiting_answer_holds_back_the_next_request<E: Environment>(environment: &E)
     assert_eq!(rig.service.served.len(), 1, "the second request waits for the first answer");
     assert!(rig.answer());
     assert_eq!([rig.reply(&mut client), rig.reply(&mut client)], [1, 2]);
+}
+
+fn what_was_pipelined_behind_a_large_answer_is_served<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes: Vec<u8> =
+        [frame(LARGE, 1, &[]), frame(ECHO, 2, &[]), frame(LARGE, 3, &[]), frame(ECHO, 4, &[])].concat();
+    rig.write(&mut client, &bytes);
+    for request in 1..=4 {
+        assert_eq!(rig.reply(&mut client), request);
+    }
+    rig.ahead = Duration::from_hours(1);
+    rig.step(Duration::ZERO);
+    assert_eq!(rig.service.closed, [], "a buffered request that is served is not timed");
 }
 
 fn an_answer_for_a_connection_that_is_gone_finds_nobody<E: Environment>(environment: &E) {

@@ -15,6 +15,7 @@ on_every_backend!(
     a_longer_frame_has_a_second_more_for_every_kib,
     one_byte_now_and_then_does_not_buy_time,
     a_frame_too_long_is_answered_from_its_header_and_the_connection_closed,
+    a_frame_answered_from_its_header_keeps_the_time_of_its_length,
     the_last_answer_arrives_before_the_close,
     a_reader_that_stalls_is_not_served_further_and_cut_in_the_end,
 );
@@ -85,6 +86,24 @@ fn a_frame_too_long_is_answered_from_its_header_and_the_connection_closed<E: Env
     assert_eq!(rig.service.served.len(), 1);
     assert_eq!(rig.service.served[0].1, None);
     assert_eq!(rig.service.closed, [(1, CloseReason::OversizeBeforeLogin)]);
+}
+
+fn a_frame_answered_from_its_header_keeps_the_time_of_its_length<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    rig.service.goes_on_after_oversize = true;
+    let mut client = rig.client();
+    let bytes = frame(ECHO, 9, &vec![0; 60 * 1024]);
+    rig.write(&mut client, &bytes[..HEADER_BYTES]);
+    assert_eq!(rig.reply(&mut client), 9);
+    // 1 KiB a second: at the end little is left to come, and the deadline is still that of the whole frame.
+    for (second, chunk) in bytes[HEADER_BYTES..].chunks(1024).enumerate() {
+        rig.ahead = Duration::from_secs(second as u64);
+        rig.write(&mut client, chunk);
+        rig.step(Duration::from_millis(2));
+        assert_eq!(rig.service.closed, [], "cut after {second} s");
+    }
+    rig.write(&mut client, &frame(ECHO, 10, &[]));
+    assert_eq!(rig.reply(&mut client), 10);
 }
 
 fn the_last_answer_arrives_before_the_close<E: Environment>(environment: &E) {

@@ -8,6 +8,7 @@ use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, Token, UringEnvironment, Wait};
 use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_net::tcp::WindDown;
 use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver, Limits, Peer, Served, Service};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::reply::{self, Position};
@@ -52,6 +53,7 @@ pub(crate) const WAIT: u32 = 2;
 pub(crate) const LOG_IN: u32 = 3;
 pub(crate) const LAST: u32 = 4;
 pub(crate) const LARGE: u32 = 5;
+pub(crate) const LOG_OUT: u32 = 6;
 
 /// Bytes of the body that answers `LARGE`.
 pub(crate) const LARGE_BYTES: usize = 64 * 1024;
@@ -62,6 +64,8 @@ pub(crate) struct Script {
     pub(crate) served: Vec<(RequestHeader, Option<Vec<u8>>)>,
     pub(crate) waiting: Vec<(ConnectionId, RequestHeader)>,
     pub(crate) closed: Vec<(u32, CloseReason)>,
+    /// Whether a frame answered from its header is not the last one.
+    pub(crate) goes_on_after_oversize: bool,
 }
 
 impl Service for Script {
@@ -86,10 +90,11 @@ impl Service for Script {
                 return Served::Waiting;
             }
             LOG_IN => peer.bound = Some(Bound { session: 1, user_id: 0 }),
+            LOG_OUT => peer.bound = None,
             _ => {}
         }
         reply::ok(reply, header, Position::default(), |into| into.extend_from_slice(payload));
-        if header.code == LAST || body.is_none() {
+        if header.code == LAST || (body.is_none() && !self.goes_on_after_oversize) {
             return Served::AnsweredLast(CloseReason::OversizeBeforeLogin);
         }
         Served::Answered
@@ -194,8 +199,9 @@ impl<E: Environment> Rig<E> {
         })
     }
 
-    pub(crate) fn wind_down(&mut self, all: bool) -> usize {
-        self.connections.wind_down(all, &mut self.driver, &mut self.service)
+    pub(crate) fn wind_down(&mut self, overdue: bool) -> WindDown {
+        let now = self.now();
+        self.connections.wind_down(overdue, now, &mut self.driver, &mut self.service)
     }
 
     /// A client that is connected and adopted.

@@ -90,4 +90,10 @@ events! {
     ShardStalled = 7, "shard_stalled", Error,
         "Shard {shard} has not turned for {stall_ms} ms.",
         "shard", "stall_ms";
+    WatchdogUnreachable = 8, "watchdog_unreachable", Error,
+        "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
+        "errno";
+    AnswersCut = 9, "answers_cut", Warning,
+        "Shard {shard} stopped with answers owed on {connections} connections.",
+        "shard", "connections";
 }

@@ -56,6 +56,8 @@ _SYMBOLS: Final = (
 )
 _TEXT_BYTES: Final = 16 * 1024
 _DRAIN_BYTES: Final = 64 * 1024
+# Only what a call has filled is read.
+_uncleared: Final = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 class HandshakeError(ImportError):
@@ -204,7 +206,7 @@ def drain(handle: int) -> tuple[bytes, bool]:
     capacity = _DRAIN_BYTES
     needed = ffi.new("uint64_t *")
     while True:
-        buffer = ffi.new("uint8_t[]", capacity)
+        buffer = _uncleared("uint8_t[]", capacity)
         length = _checked(lib.engine_drain(handle, buffer, capacity, needed))
         if length or not needed[0]:
             return bytes(ffi.buffer(buffer, length)), bool(needed[0])

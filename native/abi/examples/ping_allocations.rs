@@ -147,6 +147,9 @@ fn allocations_of_pings<E: Environment>(environment: &E) -> Outcome<u64> {
         exchange(&mut client, &ping)?;
     }
     let before = ALLOCATIONS.load(Ordering::Relaxed);
+    if before == 0 {
+        return Err("no thread was watched: a shard allocates at its start".into());
+    }
     for _ in 0..PINGS {
         exchange(&mut client, &ping)?;
     }

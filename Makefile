@@ -8,15 +8,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Native sources that reach the extension; tests, benches, examples and fuzz targets do not.
-NATIVE := $(shell find native -path native/fuzz -prune -o \( -path '*/tests/*' -o -path '*/benches/*' -o -path '*/examples/*' \) -prune \
-            -o -type f \( -name '*.rs' -o -name '*.toml' \) -print 2>/dev/null)
+NATIVE := $(shell find native \( -path native/fuzz -o -path '*/tests' -o -path '*/benches' -o -path '*/examples' \) -prune \
+            -o -type f \( -name '*.rs' -o -name '*.toml' \) -print)
 PACKAGING := Cargo.toml Cargo.lock pyproject.toml
 # A new dependency is written to Cargo.lock at a desk; in CI a lock that is behind is a failure.
 LOCKED := $(if $(CI),--locked)
 # Extension, cargo tests and simulator share one profile and one target folder, so that nothing is built twice.
 CARGO_CI := --profile ci $(LOCKED)
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-# A build that is handed to others names no folder of the machine that made it.
+# A build that is handed to others names no folder of the machine that made it. Benches build with the same flags, or
+# cargo would compile everything again.
 CARGO_HOME_DIR := $(or $(CARGO_HOME),$(HOME)/.cargo)
 REMAP := RUSTFLAGS="$(strip $(RUSTFLAGS) --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(CARGO_HOME_DIR)=cargo)"
 # maturin runs the pip and the python of the environment it is told of, and finds nothing to say about what is satisfied.
@@ -29,7 +30,7 @@ FUZZ_SECONDS ?= 600
 GENERATED ?= .
 GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml
 # `make lock UPGRADE=--upgrade` takes the newest versions that pyproject.toml allows.
-LOCK := $(VENV)/lock-writer/bin/uv pip compile pyproject.toml $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
+LOCK := build/lock-writer/bin/uv pip compile pyproject.toml $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet
 # `make wheel WHEEL_PROFILE=ci DIST=DIR` packs what the tests run: the wheel test installs that one.
 WHEEL_PROFILE ?= release
@@ -57,6 +58,7 @@ test-machine: build ## run the tests that need root, strace and systemd-analyze
 
 lint: build ## check formats, lints, types and import directions
 	cargo fmt --all --check
+	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets $(CARGO_CI) -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -65,6 +67,7 @@ lint: build ## check formats, lints, types and import directions
 
 fmt: $(VENV)/.python ## rewrite sources in the one format
 	cargo fmt --all
+	cargo fmt --manifest-path native/fuzz/Cargo.toml
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
@@ -79,8 +82,8 @@ generate: | preflight ## rewrite what is generated: the Python tables, the C hea
 	mv $(GENERATED)/configs/server.toml.new $(GENERATED)/configs/server.toml
 
 bench: release ## measure the release build against benches/baselines
-	cargo bench --workspace $(LOCKED)
-	$(BIN)/python -m benches
+	$(REMAP) cargo bench --workspace --bench '*' $(LOCKED)
+	$(REMAP) $(BIN)/python -m benches
 
 fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
 	for target in client_frame request_body primitives; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done
@@ -91,12 +94,12 @@ wheel: $(VENV)/.python ## build an LTO wheel into dist
 
 release: $(VENV)/.extension-release ## build the LTO extension into .venv
 
-lock: $(VENV)/.lock-writer ## resolve pyproject.toml again and rewrite the locks
+lock: build/lock-writer/.uv ## resolve pyproject.toml again and rewrite the locks
 	$(LOCK) --output-file requirements.lock
 	$(LOCK) --group development --constraints requirements.lock --output-file requirements-dev.lock
 
 clean: ## remove everything that was built; data and locks stay
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache server_ng/_native
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache server_ng/_native
 	cargo clean
 	find server_ng tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -119,7 +122,7 @@ preflight: ## name each tool that is missing, in one sentence
 	  || say "git is needed and was not found: install git."; \
 	exit $$missing
 
-# Stamps: a file in .venv says what was put there last, and is older than whatever asks for it again.
+# Stamps: each says what was put into its folder last, and is older than whatever asks for it again.
 
 $(VENV)/.python: requirements-dev.lock | preflight
 	rm -rf $(VENV)
@@ -139,7 +142,7 @@ $(VENV)/.extension-release: $(VENV)/.python $(NATIVE) $(PACKAGING)
 	rm -f $(VENV)/.extension-ci
 	touch $@
 
-$(VENV)/.lock-writer: $(VENV)/.python
-	$(PYTHON) -m venv $(VENV)/lock-writer
-	$(VENV)/lock-writer/bin/python -m pip install --quiet --disable-pip-version-check uv
+build/lock-writer/.uv: | preflight
+	$(PYTHON) -m venv build/lock-writer
+	build/lock-writer/bin/python -m pip install --quiet --disable-pip-version-check uv
 	touch $@

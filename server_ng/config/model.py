@@ -279,7 +279,8 @@ class ControlPlane(Section):
         Leaf(
             DURATION,
             "Standstill after which the Python stacks are written to standard error.",
-            at_least=timedelta(milliseconds=100),
+            # A healthy control plane is heard of once a second, and looked at twice.
+            at_least=_seconds(2),
             at_most=_seconds(3_600),
         ),
     ] = _seconds(5)

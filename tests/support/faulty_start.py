@@ -1,4 +1,4 @@
-"""A start script: the server as it is, and on SIGUSR1 the fault that NG_TEST_FAULT names.
+"""A start script: the server as it is, with the fault that NG_TEST_FAULT names. On SIGUSR1,
 
 freeze SECONDS   the control plane's thread sleeps in a C call and keeps the interpreter to itself
 panic            the first shard panics
@@ -53,20 +53,21 @@ def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
             return lambda: pump.send(_record(_STALL, struct.pack("<Q", int(millis))))
         case ["callback"]:
             return _raise
-        case ["task"]:
-            return lambda: setattr(logins.Logins, "_answer", _fail)
         case _:
             raise SystemExit(f"no such fault: {words}")
 
 
 def main() -> int:
     """Runs the server's own command line."""
+    words = os.environ["NG_TEST_FAULT"].split()
+    if words == ["task"]:
+        logins.Logins._answer = _fail  # type: ignore[assignment, method-assign]
+        return cli.main()
     start = Pump.start
 
     def start_and_listen(pump: Pump) -> None:
         start(pump)
-        fault = _fault(pump, os.environ["NG_TEST_FAULT"].split())
-        pump._loop.add_signal_handler(signal.SIGUSR1, fault)
+        pump._loop.add_signal_handler(signal.SIGUSR1, _fault(pump, words))
 
     Pump.start = start_and_listen  # type: ignore[assignment, method-assign]
     return cli.main()

@@ -1,6 +1,5 @@
 """A server as an object: started, watched and ended by a test."""
 
-import contextlib
 import json
 import os
 import signal
@@ -21,6 +20,7 @@ from tests.support.waiting import WAIT_MAX, until
 
 __all__ = [
     "FAULTY_START",
+    "RINGLESS_START",
     "ROOT_CREDENTIAL",
     "UNPRIVILEGED_START",
     "Node",
@@ -32,6 +32,7 @@ __all__ = [
 ROOT_CREDENTIAL: Mapping[str, str] = {"IGGY_ROOT_USERNAME": USERNAME, "IGGY_ROOT_PASSWORD": PASSWORD}
 
 FAULTY_START = Path(__file__).with_name("faulty_start.py")
+RINGLESS_START = Path(__file__).with_name("ringless_start.py")
 UNPRIVILEGED_START = Path(__file__).with_name("unprivileged_start.py")
 
 _COMMAND = Path(sys.executable).with_name("server-ng")
@@ -53,14 +54,17 @@ class Plan:
     environment: Mapping[str, str] = field(default_factory=lambda: ROOT_CREDENTIAL)
     start: Path | None = None
     """A Python script to run instead of the installed command."""
-    wrapper: tuple[str, ...] = ()
-    """Words in front of the command line."""
 
 
 def faulty(fault: str, **settings: str) -> Plan:
     """A server to which the fault happens when SIGUSR1 comes; see `faulty_start`."""
     named = {key.replace("__", "."): value for key, value in settings.items()}
     return Plan(named, {**ROOT_CREDENTIAL, "NG_TEST_FAULT": fault}, FAULTY_START)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host, int(port)
 
 
 class Node:
@@ -98,7 +102,7 @@ class Node:
         overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         with self._output("out").open("w") as out, self._output("err").open("w") as err:
             self._process = subprocess.Popen(
-                [*self._plan.wrapper, *start, "serve", *overrides],
+                [*start, "serve", *overrides],
                 cwd=self.folder,
                 env={**clean_environment(), **self.notify.environment, **self._plan.environment},
                 stdin=subprocess.DEVNULL,
@@ -128,8 +132,8 @@ class Node:
 
     @property
     def pid(self) -> int:
-        """The process id of the server itself, whatever it was wrapped in."""
-        return int(self.endpoints["pid"]) if self._plan.wrapper else self.process.pid
+        """The process id of the server."""
+        return self.process.pid
 
     def signal(self, number: signal.Signals) -> None:
         """Sends a signal."""
@@ -152,8 +156,6 @@ class Node:
     def close(self) -> None:
         """Ends what still runs and shows what the server wrote: a test that failed wants to see it."""
         if self._process is not None and self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, KeyError):
-                self.signal(signal.SIGKILL)
             self._process.kill()
             self._process.wait(WAIT_MAX)
         self.notify.close()
@@ -200,8 +202,12 @@ class Node:
     @property
     def address(self) -> tuple[str, int]:
         """Where clients connect."""
-        host, _, port = self.tcp.rpartition(":")
-        return host, int(port)
+        return _host_and_port(self.tcp)
+
+    @property
+    def observe_address(self) -> tuple[str, int]:
+        """Where metrics and health are served."""
+        return _host_and_port(str(self.endpoints["observe"]))
 
     def connect(self, receive_buffer: int | None = None) -> RawClient:
         """A new connection without a session."""
@@ -237,6 +243,11 @@ class Node:
         """Open descriptors."""
         return int(psutil.Process(self.pid).num_fds())
 
-    def children(self) -> list[int]:
-        """Processes that the server started."""
-        return [child.pid for child in psutil.Process(self.pid).children()]
+    def affinity(self, thread: str) -> set[int]:
+        """The processors on which the thread of this name may run."""
+        (task,) = (
+            task
+            for task in Path(f"/proc/{self.pid}/task").iterdir()
+            if (task / "comm").read_text() == f"{thread}\n"
+        )
+        return os.sched_getaffinity(int(task.name))

@@ -40,6 +40,17 @@ class NotifySocket:
             self._socket.recv(4096)
         self.heard.clear()
 
+    def silent_for(self, seconds: float) -> bool:
+        """Whether nothing is said for so long from now on."""
+        self.forget()
+        return not select.select([self._socket], [], [], seconds)[0]
+
+    def full(self) -> bool:
+        """Whether so much is unread that a sender would have to wait."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.connect(str(self.path))
+            return not select.select([], [sender], [], 0)[1]
+
     @property
     def environment(self) -> dict[str, str]:
         """The variable that leads a daemon here."""

@@ -205,11 +205,11 @@ def test_interfaces_that_are_not_built_warn_once_each() -> None:
 def test_a_reload_reads_the_same_places_again(write: Write) -> None:
     file = write('[system.logging]\nlevel = "info"\n')
     before = load(file, {}, ["tcp.address=127.0.0.1:1"])
-    write('[system.logging]\nlevel = "debug"\n[control_plane]\nstall_dump = "1s"\n')
+    write('[system.logging]\nlevel = "debug"\n[control_plane]\nstall_dump = "3s"\n')
     after = reload(before)
-    assert after.settings.control_plane.stall_dump == timedelta(seconds=1)
+    assert after.settings.control_plane.stall_dump == timedelta(seconds=3)
     changes = differences(before.settings, after.settings)
     assert [(change.key, change.before, change.after, change.reloadable) for change in changes] == [
         ("system.logging.level", '"info"', '"debug"', True),
-        ("control_plane.stall_dump", '"5s"', '"1s"', False),
+        ("control_plane.stall_dump", '"5s"', '"3s"', False),
     ]

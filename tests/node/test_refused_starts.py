@@ -1,0 +1,112 @@
+"""Starts that cannot go on: each is named, costs nothing, and ends with the status of a configuration."""
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.fixtures import StartNode
+from tests.support.node import UNPRIVILEGED_START, Node
+
+CONFIGURATION = 78
+
+
+def refused(node: Node) -> str:
+    """Starts a server that must refuse to, and returns what it says to who started it."""
+    assert node.launch().wait() == CONFIGURATION, node.stdout()
+    assert not (node.runtime / "endpoints.json").exists()
+    return node.stderr()
+
+
+def test_a_data_directory_in_use_names_its_owner(start_node: StartNode, make_node: StartNode) -> None:
+    owner = start_node()
+    second = make_node(settings={"system.path": str(owner.data)})
+    said = refused(second)
+    assert str(owner.data) in said
+    assert f"process {owner.pid}" in said
+    with owner.connect_registered() as client:
+        client.ping()
+
+
+def test_a_directory_whose_owner_is_gone_is_free(start_node: StartNode, make_node: StartNode) -> None:
+    owner = start_node()
+    owner.kill()
+    heir = make_node(settings={"system.path": str(owner.data)})
+    heir.runtime = owner.runtime
+    heir.start()
+    assert heir.terminate() == 0
+
+
+@pytest.mark.parametrize("key", ["tcp.address", "observe.address"])
+def test_a_port_in_use_is_named_before_anything_is_made(make_node: StartNode, key: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        node = make_node(settings={key: address}, environment={})
+        said = refused(node)
+    assert address in said
+    assert key in said
+    # The password comes with the root user, which is made last.
+    assert not (node.runtime / "root-password").exists()
+
+
+def test_an_address_of_another_machine_is_refused(make_node: StartNode) -> None:
+    assert "192.0.2.1:8090" in refused(make_node(settings={"tcp.address": "192.0.2.1:8090"}))
+
+
+@pytest.fixture
+def forbidden() -> Iterator[Path]:
+    """A directory that its parent leads to and that only its owner may use, who is not the server."""
+    # Not below pytest's own folder, into which nobody but its owner may go.
+    folder = Path(tempfile.mkdtemp(prefix="server-ng-"))
+    folder.chmod(0o755)
+    inside = folder / "data"
+    inside.mkdir(mode=0o755 if os.geteuid() == 0 else 0o500)
+    yield inside
+    inside.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("below", [".", "deeper"])
+def test_a_directory_without_permission_is_named(make_node: StartNode, forbidden: Path, below: str) -> None:
+    node = make_node(settings={"system.path": str(forbidden / below)}, start=UNPRIVILEGED_START)
+    said = refused(node)
+    assert str(forbidden) in said
+    assert "Permission denied" in said
+
+
+def test_a_file_in_place_of_the_directory_is_named(make_node: StartNode, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert str(file) in refused(make_node(settings={"system.path": str(file)}))
+
+
+def test_ten_faults_are_reported_at_once(make_node: StartNode) -> None:
+    faults = {
+        "tcp.address": "nowhere",
+        "tcp.enabled": "perhaps",
+        "system.io.backend": "kqueue",
+        "system.sharding.cpu_allocation": "9..3",
+        "system.sharding.inbox_capacity": "1",
+        "system.logging.level": "loud",
+        "connections.max": "-1",
+        "connections.frame_timeout": "soon",
+        "message_bus.max_message_size": "1 TiB",
+        "cluster.enabled": "true",
+        "conections.max": "100",
+    }
+    node = make_node(settings=faults)
+    said = refused(node)
+    assert [key for key in faults if key not in said] == []
+    assert "connections.max" in said
+    assert not node.data.exists()
+
+
+def test_more_shards_than_processors_need_leave_to_share(make_node: StartNode) -> None:
+    node = make_node(settings={"system.sharding.cpu_allocation": "4096"})
+    assert "pin_cores" in refused(node)

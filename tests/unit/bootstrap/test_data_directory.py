@@ -1,0 +1,66 @@
+"""The data directory: one owner at a time, and the lock goes with its owner."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.bootstrap.errors import StartError
+from server_ng.wire.tables import ExitStatus
+
+
+def take(path: Path) -> DataDirectory:
+    """Takes a directory with its runtime folder inside."""
+    return DataDirectory.take(path, path / "runtime")
+
+
+def test_it_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    taken = take(tmp_path / "a" / "b")
+    assert taken.path.is_dir()
+    assert taken.runtime_path.stat().st_mode & 0o777 == 0o700
+    taken.release()
+
+
+def test_the_lock_names_its_owner(tmp_path: Path) -> None:
+    taken = take(tmp_path)
+    assert json.loads((tmp_path / "LOCK").read_text()) == {"pid": os.getpid()}
+    taken.release()
+
+
+def test_a_second_owner_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
+    first = take(tmp_path)
+    with pytest.raises(StartError, match=f"in use by the process {os.getpid()}") as refused:
+        take(tmp_path)
+    assert refused.value.status == ExitStatus.CONFIGURATION
+    first.release()
+    take(tmp_path).release()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x"}', '{"pid": null}', "\x00\xff" * 100])
+def test_an_owner_that_cannot_be_read_is_another_process(tmp_path: Path, content: str) -> None:
+    taken = take(tmp_path)
+    (tmp_path / "LOCK").write_text(content)
+    with pytest.raises(StartError, match="in use by another process"):
+        take(tmp_path)
+    taken.release()
+
+
+def test_what_a_dead_owner_wrote_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "LOCK").write_text("x" * 1000)
+    taken = take(tmp_path)
+    assert json.loads((tmp_path / "LOCK").read_text()) == {"pid": os.getpid()}
+    taken.release()
+
+
+def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StartError, match="cannot be made"):
+        take(tmp_path / "file")
+
+
+def test_a_directory_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "LOCK").mkdir()
+    with pytest.raises(StartError, match="LOCK cannot be opened"):
+        take(tmp_path)

@@ -1,0 +1,19 @@
+"""The file of addresses: whole or absent."""
+
+import json
+import os
+from pathlib import Path
+
+from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
+
+
+def test_addresses_are_written_and_forgotten(tmp_path: Path) -> None:
+    write_endpoints(tmp_path, {"tcp": "127.0.0.1:8090"})
+    written = json.loads((tmp_path / "endpoints.json").read_text())
+    assert written == {"pid": os.getpid(), "tcp": "127.0.0.1:8090"}
+    forget_endpoints(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_to_forget_is_fine(tmp_path: Path) -> None:
+    forget_endpoints(tmp_path)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from server_ng.wire.tables import COMMANDS
 from tests.support.frames import (
     COMMAND,
     HEADER_BYTES,
@@ -181,6 +182,39 @@ class TestForeignBytes:
         with served.connect() as client:
             client.ping()
         closes.expect()
+
+
+class TestAnyRequest:
+    """Whatever the fields of a whole frame say, it is answered under its own number."""
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_every_request_is_answered(self, served: Node, seed: int) -> None:
+        dice = random.Random(seed)
+        with served.connect() as client:
+            if seed % 2:
+                client.register()
+            for number in range(1, 200):
+                request = any_request(dice, number)
+                answer = client.ask(request)
+                assert answer.client == request.client
+                if isinstance(answer, Reply):
+                    assert (answer.request, answer.operation) == (request.request, request.operation)
+            client.ping()
+
+
+def any_request(dice: random.Random, number: int) -> Request:
+    """A request with fields that a client may or may not send."""
+    known = [command.code for command in COMMANDS]
+    return Request(
+        operation=dice.choice([REGISTER, COMMAND, LOGOUT, dice.randrange(256)]),
+        code=dice.choice([*known, dice.getrandbits(32)]),
+        body=dice.randbytes(dice.choice([0, 1, 4, dice.randrange(7000)])),
+        client=dice.choice([0, 1, dice.getrandbits(128)]),
+        session=dice.choice([0, 1, dice.getrandbits(64)]),
+        request=dice.choice([0, number, dice.getrandbits(64)]),
+        checksum=dice.choice([0, 0, dice.getrandbits(64)]),
+        timestamp=dice.getrandbits(64),
+    )
 
 
 class TestLongFrames:

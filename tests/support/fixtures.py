@@ -15,7 +15,7 @@ __all__ = ["BACKENDS", "LONG", "StartNode", "backend", "make_node", "served", "s
 StartNode: TypeAlias = Callable[..., Node]
 
 LONG = bool(os.environ.get("NG_LONG"))
-"""Whether the tests run in their long form, which takes an hour rather than minutes."""
+"""Whether the tests run in their long form, with the numbers of a release rather than of every change."""
 
 
 def _backends() -> tuple[str, ...]:

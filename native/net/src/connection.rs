@@ -69,6 +69,16 @@ impl Connection {
         }
     }
 
+    /// The peer sends no more. It may still read: it gets the replies it is owed, and then the close.
+    pub(crate) fn end_of_stream(&mut self) {
+        if self.phase == Phase::Open {
+            let inside_a_frame = self.input.deadline().is_some();
+            let reason = if inside_a_frame { CloseReason::Truncated } else { CloseReason::ClientClosed };
+            self.phase = Phase::Finishing(reason);
+        }
+        self.input.end();
+    }
+
     /// Bytes of replies that wait for a send operation.
     pub(crate) fn output_bytes(&self) -> usize {
         self.output.as_ref().map_or(0, |output| output.len())

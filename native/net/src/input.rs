@@ -28,6 +28,8 @@ pub(crate) struct Input {
     discard: usize,
     /// How long that frame is in all.
     discarded_frame: usize,
+    /// The peer sends no more.
+    ended: bool,
     /// Whether a whole header was ever seen: only the first frame is examined for foreign protocols.
     first_frame_seen: bool,
     /// The frame in progress: when its first byte was seen, and when it must be complete.
@@ -37,7 +39,7 @@ pub(crate) struct Input {
 impl Input {
     pub(crate) fn new() -> Self {
         let buffer = Some(Buffer::with_capacity(INPUT_BYTES));
-        Self { buffer, discard: 0, discarded_frame: 0, first_frame_seen: false, clock: None }
+        Self { buffer, discard: 0, discarded_frame: 0, ended: false, first_frame_seen: false, clock: None }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -143,9 +145,22 @@ impl Input {
         self.buffer.is_none()
     }
 
-    /// Hands the buffer to a receive operation. It has room for at least one more byte and grows with what has
+    /// Nothing more will arrive.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether nothing more will arrive.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one more byte and grows with what has
     /// arrived, never with what a header promised: doubling, up to `frame_bytes`.
     pub(crate) fn arm(&mut self, frame_bytes: usize) -> Option<Buffer> {
+        if self.ended {
+            return None;
+        }
         let mut buffer = self.buffer.take()?;
         if buffer.spare() == 0 {
             let wanted = (buffer.len() * 2).min(frame_bytes.max(buffer.len() + 1));

@@ -146,12 +146,8 @@ impl Connections {
         connection.input.disarm(buffer);
         match *result {
             Ok(0) => {
-                let reason = match connection.phase {
-                    Phase::Lingering(reason, _) | Phase::Finishing(reason) => reason,
-                    Phase::Open if connection.input.deadline().is_some() => CloseReason::Truncated,
-                    Phase::Open => CloseReason::ClientClosed,
-                };
-                self.close(id, reason, driver, service);
+                connection.end_of_stream();
+                self.advance(id, now, driver, service);
             }
             Ok(count) => {
                 self.traffic.bytes_received += count as u64;
@@ -232,7 +228,7 @@ impl Connections {
             Next::Close(reason) => self.close(id, reason, driver, service),
             Next::Send | Next::Hold => self.hold(id),
             Next::Read(header) => self.read_on(id, header.as_ref(), now, driver),
-            Next::Drain => self.drain(id, now, driver),
+            Next::Drain => self.drain(id, now, driver, service),
         }
         self.watch(id, now);
         self.displace(driver, service);
@@ -302,17 +298,29 @@ impl Connections {
     }
 
     /// Drops what arrives on a connection that has been answered for the last time, and lingers once all is sent.
-    fn drain<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &mut D) {
+    fn drain<D: Driver, S: Service>(
+        &mut self,
+        id: ConnectionId,
+        now: Instant,
+        driver: &mut D,
+        service: &mut S,
+    ) {
         let Some(connection) = self.get(id) else { return };
         connection.input.clear();
         connection.input.stop_clock();
-        if let Phase::Finishing(reason) = connection.phase
-            && connection.is_quiet()
-        {
-            connection.phase = Phase::Lingering(reason, now + LINGER);
-            driver.finish_sending(connection.handle);
+        match connection.phase {
+            Phase::Finishing(reason) | Phase::Lingering(reason, _)
+                if connection.is_quiet() && connection.input.has_ended() =>
+            {
+                self.close(id, reason, driver, service);
+            }
+            Phase::Finishing(reason) if connection.is_quiet() => {
+                connection.phase = Phase::Lingering(reason, now + LINGER);
+                driver.finish_sending(connection.handle);
+                self.arm(id, None, driver);
+            }
+            _ => self.arm(id, None, driver),
         }
-        self.arm(id, None, driver);
     }
 
     fn keep(&mut self, mut reply: Vec<u8>) {
@@ -430,7 +438,7 @@ impl Connections {
             } else if quiet && connection.phase == Phase::Open {
                 connection.phase = Phase::Lingering(CloseReason::Stopping, now + STOP_LINGER);
                 driver.finish_sending(connection.handle);
-                self.drain(id, now, driver);
+                self.drain(id, now, driver, service);
                 self.watch(id, now);
             }
         }

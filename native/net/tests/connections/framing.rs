@@ -15,6 +15,7 @@ on_every_backend!(
     what_was_pipelined_behind_a_large_answer_is_served,
     an_answer_for_a_connection_that_is_gone_finds_nobody,
     foreign_bytes_close_the_connection,
+    a_peer_that_only_reads_on_gets_what_it_is_owed,
     an_end_inside_a_frame_is_told_from_an_end_between_two,
 );
 
@@ -108,6 +109,21 @@ fn foreign_bytes_close_the_connection<E: Environment>(environment: &E) {
     let mut next = rig.client();
     rig.write(&mut next, &frame(ECHO, 5, &[]));
     assert_eq!(rig.reply(&mut next), 5, "the next client is served");
+}
+
+fn a_peer_that_only_reads_on_gets_what_it_is_owed<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let requests = 100;
+    let bytes: Vec<u8> = (0..requests).flat_map(|request| frame(LARGE, request, &[])).collect();
+    rig.write(&mut client, &bytes);
+    client.shutdown(std::net::Shutdown::Write).expect("connected");
+    for request in 0..requests {
+        assert_eq!(rig.reply(&mut client), request);
+    }
+    assert_eq!(rig.read_to_end(&mut client), b"");
+    rig.until(|rig| !rig.service.closed.is_empty());
+    assert_eq!(rig.service.closed, [(1, CloseReason::ClientClosed)]);
 }
 
 fn an_end_inside_a_frame_is_told_from_an_end_between_two<E: Environment>(environment: &E) {

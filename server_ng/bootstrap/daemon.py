@@ -171,6 +171,7 @@ class _Daemon:
         # What exists now lives as long as the process; the collector need not look at it again.
         gc.collect()
         gc.freeze()
+        gc.enable()
         self._pump.send(encode_open_doors())
         write_endpoints(self._directory.runtime_path, self._addresses())
         self._serving = True

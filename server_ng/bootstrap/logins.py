@@ -32,7 +32,12 @@ class Logins:
         self._spawn("login", self._answer(login))
 
     async def _answer(self, login: Login) -> None:
-        verdict = await self._authenticator.verify(login.username, login.password)
+        try:
+            verdict = await self._authenticator.verify(login.username, login.password)
+        except Exception:
+            # The fault ends the process; the client may try again, and the stop has nobody to wait for.
+            self._send(encode_login_verdict(LoginVerdict(login.token, Verdict.BUSY)))
+            raise
         if isinstance(verdict, Refused):
             _log.info("login_refused", username=login.username, address=login.address)
         self._send(encode_login_verdict(_answer(login.token, verdict)))

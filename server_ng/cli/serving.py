@@ -1,5 +1,6 @@
 """``server-ng serve``: the daemon."""
 
+import gc
 import sys
 from importlib import import_module
 
@@ -15,6 +16,8 @@ def serve(config: FileOption = None, set_: SetOption = None) -> int:
     74 for a journal that cannot be written, 75 for a stop that was not clean,
     and 78 for a configuration that cannot be used.
     """
+    # Nothing that a start makes is garbage: the collector would look for it in vain, again and again.
+    gc.disable()
     loaded = load_or_exit(config, set_)
     _import_structlog_without_rich()
     from server_ng import bootstrap

@@ -4,7 +4,9 @@ import signal
 
 import pytest
 
+from server_ng.wire.tables import ErrorCode
 from tests.support.fixtures import LONG, StartNode
+from tests.support.frames import Reply
 from tests.support.node import Node, Plan, faulty
 from tests.support.waiting import until
 
@@ -105,10 +107,12 @@ def test_a_panic_writes_one_line(start_node: StartNode) -> None:
 
 
 def test_a_task_that_fails_ends_the_process(start_node: StartNode) -> None:
-    # The login that failed is never answered; the stop waits for it no longer than this.
-    node = start_node(faulty("task", system__sharding__shutdown_drain_timeout="100ms"))
+    node = start_node(faulty("task"))
     with node.connect() as client:
         client.send_login()
+        answer = client.read_login()
+        assert isinstance(answer, Reply)
+        assert answer.rejection == ErrorCode.TRANSIENT_NOT_ACCEPTED
         assert node.wait() == 70
     assert node.log("internal_fault")
     assert "login" in node.last_crash()["reason"]

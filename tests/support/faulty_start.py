@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server_ng import cli
-from server_ng.bootstrap import logins
+from server_ng.auth import Authenticator
 from server_ng.engine.pump import Pump
 
 # `PyDLL` keeps the interpreter's lock during the call, as a busy extension module would.
@@ -61,7 +61,7 @@ def main() -> int:
     """Runs the server's own command line."""
     words = os.environ["NG_TEST_FAULT"].split()
     if words == ["task"]:
-        logins.Logins._answer = _fail  # type: ignore[assignment, method-assign]
+        Authenticator.verify = _fail  # type: ignore[assignment, method-assign]
         return cli.main()
     start = Pump.start
 

@@ -10,7 +10,6 @@ use crate::bytes;
 use crate::guard;
 use crate::handle;
 use crate::open::Engine;
-use crate::panic_hook;
 use crate::status::{Failure, Status, last_error, set_last_error};
 
 /// Opens an engine with settings in lines of `key=value`: binds its listener, starts no thread. Writes its handle.
@@ -186,8 +185,7 @@ pub extern "C" fn engine_close(handle: u64) -> i64 {
                 "an engine is stopped and joined before it is closed",
             ));
         }
-        handle::take(handle)?;
-        panic_hook::disarm();
+        handle::take(handle)?.disarm();
         Ok(0)
     })
 }

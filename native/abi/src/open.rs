@@ -71,9 +71,14 @@ impl Engine {
             Chosen::Uring(environment) => node::start(environment, node),
         }
         .map_err(|error| {
-            crate::panic_hook::disarm();
+            crate::panic_hook::disarm(&self.crash);
             Failure::new(Status::Io, format!("the supervisor could not start: {error}"))
         })
+    }
+
+    /// A panic is no longer this engine's: its threads have ended.
+    pub(crate) fn disarm(&self) {
+        crate::panic_hook::disarm(&self.crash);
     }
 
     /// Whether [`Self::start`] was called.

@@ -10,13 +10,13 @@ use std::thread;
 use ng_shard::crash::CrashSite;
 use ng_wire::table::exit_status::ExitStatus;
 
-/// Where a panic is recorded; set while an engine runs.
-static SITE: Mutex<Option<CrashSite>> = Mutex::new(None);
+/// Where a panic is recorded: a site for each engine that runs.
+static SITES: Mutex<Vec<CrashSite>> = Mutex::new(Vec::new());
 
 /// From now on a panic on any thread ends the process.
 pub(crate) fn arm(site: CrashSite) {
     static INSTALLED: Once = Once::new();
-    *SITE.lock().unwrap_or_else(PoisonError::into_inner) = Some(site);
+    SITES.lock().unwrap_or_else(PoisonError::into_inner).push(site);
     INSTALLED.call_once(|| {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| match current_site() {
@@ -26,14 +26,17 @@ pub(crate) fn arm(site: CrashSite) {
     });
 }
 
-/// No engine runs any more: a panic is a failed call again.
-pub(crate) fn disarm() {
-    *SITE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+/// The engine of this site runs no more. With the last one a panic is a failed call again.
+pub(crate) fn disarm(site: &CrashSite) {
+    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(index) = sites.iter().position(|armed| armed == site) {
+        sites.swap_remove(index);
+    }
 }
 
-/// The site, unless the panicking thread is the one that holds the lock.
+/// The site of some running engine, unless the panicking thread is the one that holds the lock.
 fn current_site() -> Option<CrashSite> {
-    SITE.try_lock().ok()?.clone()
+    SITES.try_lock().ok()?.first().cloned()
 }
 
 fn end(site: &CrashSite, panic: &PanicHookInfo<'_>) -> ! {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ng_wire::table::exit_status::ExitStatus;
 
 /// Where crashes of this process are recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrashSite {
     file: PathBuf,
 }

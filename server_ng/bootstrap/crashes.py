@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import os
 import time
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -12,6 +14,8 @@ from server_ng.wire.tables import ExitStatus
 __all__ = ["record_crash", "tell_last_crash"]
 
 _log = structlog.get_logger()
+
+_BYTES_MAX: Final = 64 * 1024
 
 
 def record_crash(path: Path, status: ExitStatus, reason: str) -> None:
@@ -28,14 +32,21 @@ def record_crash(path: Path, status: ExitStatus, reason: str) -> None:
         path.write_text(json.dumps(crash) + "\n")
 
 
+def _read(path: Path) -> bytes:
+    """The file, if it is one, and no more of it than a crash can have written."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.read(_BYTES_MAX)
+
+
 def tell_last_crash(path: Path) -> None:
     """Logs the reason of the last crash of this data directory, if there was one."""
     try:
-        crash = json.loads(path.read_text())
+        crash = json.loads(_read(path))
         fields = {key: crash[key] for key in ("status", "name", "thread", "reason", "at_micros")}
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         _log.warning("last_crash_unreadable", path=str(path), error=str(error))
         return
     _log.warning("last_crash", path=str(path), **fields)

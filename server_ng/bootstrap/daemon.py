@@ -96,9 +96,9 @@ def _refuse(error: StartError) -> int:
 
 
 async def _run(loaded: Loaded, directory: DataDirectory) -> int:
-    forget_endpoints(directory.runtime_path)
     tell_last_crash(directory.runtime_path / LAST_CRASH_NAME)
     try:
+        forget_endpoints(directory.runtime_path)
         opened = open_everything(loaded, directory)
     except StartError as error:
         return _refuse(error)
@@ -232,13 +232,20 @@ class _Daemon:
         self._faulty = True
         self._end(ExitStatus.INTERNAL_FAULT)
 
+    def _forget_endpoints(self) -> None:
+        try:
+            forget_endpoints(self._directory.runtime_path)
+        except StartError as error:
+            _log.warning("endpoints_left", reason=error.sentence)
+
     async def _stop(self, status: ExitStatus) -> int:
         """Takes everything down. Clients first, so that what they were promised is answered; metrics last."""
         sharding = self._loaded.settings.system.sharding
         patience = sharding.shutdown_drain_timeout + sharding.shutdown_join_timeout
         self._notifier.stopping("answering what is in flight")
         self._notifier.extend_timeout(patience)
-        forget_endpoints(self._directory.runtime_path)
+        # Logins that wait for a hash are told to try again; the stop does not wait for their turn.
+        self._authenticator.close()
         self._engine.stop()
         try:
             in_order = await asyncio.wait_for(
@@ -249,7 +256,7 @@ class _Daemon:
         if self._host_timer is not None:
             self._host_timer.cancel()
         self._pump.stop()
-        self._authenticator.close()
+        self._forget_endpoints()
         if self._observe is not None:
             await self._observe.stop()
         await self._tasks.cancel()

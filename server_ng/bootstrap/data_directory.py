@@ -43,7 +43,7 @@ class DataDirectory:
 
 def _lock(path: Path) -> int:
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StartError(
             f"The file {path} cannot be opened: {error.strerror}. "

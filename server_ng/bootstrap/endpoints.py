@@ -17,8 +17,15 @@ def write_endpoints(runtime_path: Path, addresses: Mapping[str, str]) -> None:
     """Writes ``runtime/endpoints.json``; a reader sees the old file or the new one, never half of one."""
     path = runtime_path / _NAME
     fresh = path.with_suffix(".new")
+    content = json.dumps({"pid": os.getpid(), **addresses}, indent=2) + "\n"
     try:
-        fresh.write_text(json.dumps({"pid": os.getpid(), **addresses}, indent=2) + "\n")
+        # Left by a start that was killed between the two steps.
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(
+            fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        )
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(content)
         fresh.replace(path)
     except OSError as error:
         raise StartError(f"{path} cannot be written: {error.strerror}.") from error
@@ -26,4 +33,8 @@ def write_endpoints(runtime_path: Path, addresses: Mapping[str, str]) -> None:
 
 def forget_endpoints(runtime_path: Path) -> None:
     """Removes the file: who waits for it wants the addresses of the run that is to come."""
-    (runtime_path / _NAME).unlink(missing_ok=True)
+    path = runtime_path / _NAME
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StartError(f"{path} cannot be removed: {error.strerror}.") from error

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import structlog
-
 from server_ng import auth
 from server_ng.auth import Accepted, Authenticator, Busy, Refused
+from server_ng.bootstrap.refusals import Refusals
 from server_ng.engine.records import Login, LoginVerdict, Verdict, encode_login_verdict
 
 __all__ = ["Logins"]
-
-_log = structlog.get_logger()
 
 
 class Logins:
@@ -26,6 +23,7 @@ class Logins:
         self._authenticator = authenticator
         self._send = send
         self._spawn = spawn
+        self._refusals = Refusals()
 
     def take(self, login: Login) -> None:
         """Begins to answer a login."""
@@ -39,7 +37,7 @@ class Logins:
             self._send(encode_login_verdict(LoginVerdict(login.token, Verdict.BUSY)))
             raise
         if isinstance(verdict, Refused):
-            _log.info("login_refused", username=login.username, address=login.address)
+            self._refusals.tell(login.username, login.address)
         self._send(encode_login_verdict(_answer(login.token, verdict)))
 
 

@@ -1,5 +1,6 @@
 """Loading: defaults, then the file, then the environment, then the command line; all faults at once."""
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ __all__ = ["DEFAULT_ORIGIN", "Inputs", "Loaded", "load", "reload"]
 
 DEFAULT_ORIGIN = "default"
 # Iggy's own file has 30 KiB with its comments; a larger one than this is not a configuration.
-_FILE_BYTES_MAX = 256 * 1024
+_FILE_BYTES_MAX = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,9 @@ def reload(loaded: Loaded) -> Loaded:
 def _read_file(path: Path, found: Findings) -> None:
     origin = f"file {path}"
     try:
-        with path.open("rb") as stream:
+        # Not blocking, because reading a pipe would wait for a writer, and a reload must not.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
             content = stream.read(_FILE_BYTES_MAX + 1)
         tree = _parse(content)
     except OSError as error:

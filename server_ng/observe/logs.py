@@ -48,8 +48,21 @@ def _processors(level: str, console: bool, colours: bool) -> Sequence[Processor]
     if level == "off":
         return [_drop]
     if console:
+        shared.append(_show_controls)
         return [*shared, structlog.dev.ConsoleRenderer(colors=colours, timestamp_key="time")]
     return [*shared, structlog.processors.JSONRenderer(serializer=json.dumps, default=repr)]
+
+
+def _show_controls(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Shows control characters as escapes: names that clients choose must not steer a terminal."""
+    return {key: _printable(value) for key, value in event.items()}
+
+
+def _printable(value: object) -> object:
+    # What we format ourselves, a traceback, is made of lines.
+    if not isinstance(value, str) or value.replace("\n", "").isprintable():
+        return value
+    return ascii(value)[1:-1]
 
 
 def _drop(_logger: WrappedLogger, _method: str, _event: EventDict) -> EventDict:

@@ -80,5 +80,9 @@ class MetricsPage:
 
     def render(self, accept: str) -> tuple[bytes, str]:
         """The page and its content type, in the form that the Accept header prefers."""
-        encoder, content_type = choose_encoder(accept)
+        try:
+            encoder, content_type = choose_encoder(accept)
+        except (TypeError, ValueError):
+            # A version in the header that is none: who asks so gets the plain form.
+            encoder, content_type = choose_encoder("")
         return encoder(self._registry), content_type

@@ -240,3 +240,21 @@ def test_a_daemon_at_rest_is_small(start_node: StartNode) -> None:
             client.register()
         assert node.counters().total("sessions_open") == 100
         assert node.rss() <= 64 * MIB
+
+
+def test_a_table_far_too_small_for_the_crowd_harms_nobody(start_node: StartNode, backend: str) -> None:
+    """Connections that arrive, and end, faster than a shard with few places takes them over."""
+    tight = {
+        "connections.max": "16",
+        "connections.unauthenticated_max": "8",
+        "system.sharding.cpu_allocation": "2",
+        "system.sharding.pin_cores": "false",
+        "system.io.backend": backend,
+    }
+    node = start_node(settings=tight)
+    for _ in range(4_000):
+        socket.create_connection(node.address, WAIT_MAX).close()
+    node.wait_for_count(0, "connections_open")
+    with node.connect_registered() as member:
+        member.ping()
+    assert node.terminate() == 0

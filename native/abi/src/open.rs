@@ -144,6 +144,8 @@ fn opened<E: Environment>(
     settings: Settings,
     listener: Listener,
 ) -> Result<(Node, Port), Failure> {
-    node::open(environment, settings, listener)
-        .map_err(|error: IoError| Failure::new(Status::Io, format!("the engine cannot be opened: {error}")))
+    node::open(environment, settings, listener).map_err(|error: IoError| {
+        let status = if error.is_out_of_descriptors() { Status::Configuration } else { Status::Io };
+        Failure::new(status, format!("the engine cannot be opened: {error}"))
+    })
 }

@@ -98,6 +98,19 @@ impl Connection {
         !self.waiting && !self.is_sending() && self.output_bytes() == 0
     }
 
+    /// Whether a stop that gives this connection up breaks a promise: an answer that is being worked on, or one that a
+    /// session has not taken yet. A stranger that does not read was promised nothing.
+    pub(crate) fn is_owed(&self) -> bool {
+        self.waiting || (self.peer.bound.is_some() && !self.is_quiet())
+    }
+
+    /// Gives a stranger that does not take its replies until `at` to do so: nobody without a session delays a stop.
+    pub(crate) fn hurry_stranger(&mut self, at: Instant) {
+        if self.peer.bound.is_none() {
+            self.send_deadline = self.send_deadline.map(|deadline| deadline.min(at));
+        }
+    }
+
     /// When this connection has to be looked at, and why it would be closed then.
     pub(crate) fn deadline(&self) -> Option<(Instant, CloseReason)> {
         let lingering = match self.phase {

@@ -425,15 +425,20 @@ impl Connections {
         driver: &mut D,
         service: &mut S,
     ) -> WindDown {
-        self.stopping = true;
+        let began = !std::mem::replace(&mut self.stopping, true);
         let mut cut = 0;
         for index in 0..self.slots.len() {
             let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
             let id = self.id(slot);
             let Some(connection) = self.get(id) else { continue };
             let quiet = connection.is_quiet();
+            if began {
+                connection.hurry_stranger(now + LINGER);
+                self.watch(id, now);
+            }
+            let Some(connection) = self.get(id) else { continue };
             if overdue {
-                cut += usize::from(!quiet);
+                cut += usize::from(connection.is_owed());
                 self.close(id, CloseReason::Stopping, driver, service);
             } else if quiet && connection.phase == Phase::Open {
                 connection.phase = Phase::Lingering(CloseReason::Stopping, now + STOP_LINGER);

@@ -3,6 +3,7 @@
 //! A request is answered here, or by the first shard when it concerns what exists once in a process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ng_io::{Instant, WallMicros};
 use ng_net::connection::Bound;
@@ -37,6 +38,9 @@ use crate::route;
 /// The user who may do everything.
 const ROOT: u32 = 0;
 
+/// Clients can make frames drop; the counter has them all, the log one in this time.
+const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);
+
 /// Nothing is in the log yet.
 const UNLOGGED: Position = Position { op: 0, commit: 0 };
 
@@ -55,6 +59,8 @@ pub struct Desk {
     pub log: EventLog,
     /// Clients and sessions; on the first shard only.
     pub registry: Option<Registry>,
+    /// When a dropped frame was last told of.
+    pub drop_told: Option<Instant>,
     /// The time of this turn.
     pub now: Instant,
     /// The wall time of this turn.
@@ -70,10 +76,13 @@ impl Desk {
         self.log.push(event, fields, self.wall);
     }
 
-    /// Counts a frame that did not arrive, and says so.
+    /// Counts a frame that did not arrive, and says so once in a while.
     pub fn count_drop(&mut self, variant: FrameVariant, reason: DropReason) {
         self.metrics.add(Cell::frame_drop(variant, reason), 1);
-        self.tell(Event::FrameDropped, [u64::from(variant.code()), u64::from(reason.code())]);
+        if self.drop_told.is_none_or(|told| self.now - told >= DROPS_TOLD_EVERY) {
+            self.drop_told = Some(self.now);
+            self.tell(Event::FrameDropped, [u64::from(variant.code()), u64::from(reason.code())]);
+        }
     }
 
     /// Takes a connection that is gone out of the registry, wherever that is.

@@ -110,6 +110,7 @@ pub fn open<E: Environment>(
             metrics,
             log,
             registry: registry.take(),
+            drop_told: None,
             now: facts.started,
             wall: facts.started_wall,
         };

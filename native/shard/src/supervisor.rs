@@ -284,7 +284,9 @@ impl NodeShared {
 
     fn tell_start_failed(&self, failure: &StartFailure) {
         let mut body = Vec::new();
-        put_u8(&mut body, ExitStatus::InternalFault.code());
+        let limited = failure.error.is_out_of_descriptors();
+        let status = if limited { ExitStatus::Configuration } else { ExitStatus::InternalFault };
+        put_u8(&mut body, status.code());
         put_str32(&mut body, &failure.error.to_string());
         self.tell(&Record { kind: to_python::START_FAILED, shard: failure.shard.0, token: 0, body: &body });
     }

@@ -13,7 +13,7 @@ use crate::port::PythonBell;
 use crate::record::RecordReader;
 use crate::route::HandOverRoute;
 use crate::stopping::Stopping;
-use crate::turn::{DOOR_TOKEN, FirstShard, Pause, Shard, ShardParts};
+use crate::turn::{DOOR_TOKEN, FRAMES_PER_TURN, FirstShard, Pause, Shard, ShardParts};
 
 /// What a shard thread tells the supervisor.
 #[derive(Debug)]
@@ -99,10 +99,11 @@ fn prepare<E: Environment>(environment: &E, seat: Seat) -> Result<Prepared<E::Dr
     Ok(Prepared { driver, door, from_python, desk, limits, python_bell, stopping })
 }
 
-/// A connection has one operation in each direction. A closed one keeps its descriptor and its operations until they
-/// have come back, while its successor has begun: twice the table covers both, and the door is on top.
+/// A connection has one operation in each direction. A closed one keeps its descriptor and its operations until the
+/// next rest, while its successor has begun: twice the table covers both. In one turn the mailboxes may bring more
+/// connections than the table holds, each closed by the next; and the door is on top.
 fn driver_limits(limits: &Limits) -> DriverLimits {
-    let handles_max = 2 * limits.connections_max + 8;
+    let handles_max = 2 * limits.connections_max + FRAMES_PER_TURN + 8;
     DriverLimits { operations_max: 2 * handles_max, handles_max }
 }
 

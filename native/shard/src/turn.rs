@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Mailbox frames taken in one turn. The rest comes in the next, after completions had their turn.
-const FRAMES_PER_TURN: usize = 256;
+pub(crate) const FRAMES_PER_TURN: usize = 256;
 
 /// What a shard wants after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -151,3 +151,13 @@ def test_a_reader_that_is_gone_does_not_stop_the_server() -> None:
     configure_logging("info", "json", closed)
     closed.close()
     structlog.get_logger().info("event")
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J\x1b]0;owned\x07", "\x9b2J", "a\u2028b"])
+def test_a_name_cannot_steer_the_terminal(name: str) -> None:
+    output = Terminal()
+    configure_logging("info", "console", output)
+    structlog.get_logger().info("login_refused", username=name)
+    shown = output.getvalue()
+    assert name not in shown
+    assert "login_refused" in shown

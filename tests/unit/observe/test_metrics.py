@@ -77,3 +77,9 @@ def test_a_label_value_cannot_break_the_page() -> None:
     found = series(MetricsPage(lambda: [hostile]))
     assert found["server_ng_topics", frozenset(hostile.labels.items())] == 1
     assert not any(name == "fake_metric" for name, _ in found)
+
+
+def test_a_version_that_is_none_gets_the_plain_form() -> None:
+    page, content_type = MetricsPage(list).render("application/openmetrics-text;version=zzz")
+    assert content_type.startswith("text/plain")
+    assert page

@@ -1,0 +1,237 @@
+//! A view that has begun: the primary prepares, the others acknowledge, a quorum commits.
+
+use ng_wire::replica::{Commit, LogOperation, Message, Op, Prepare, PrepareHeader, PrepareOk};
+
+use crate::client_table::Lookup;
+use crate::effect::{Answer, Drop, Effect, Effects, Position, Record};
+use crate::event::Request;
+use crate::plant::Plant;
+use crate::replica::{Replica, Status};
+
+impl Replica {
+    pub(crate) fn on_request(&mut self, request: &Request, effects: &mut Effects) {
+        let refusal = if !self.is_primary() {
+            Some(Answer::NotPrimary)
+        } else if !self.setup.takes(request.operation) {
+            Some(Answer::Unsupported)
+        } else if !self.admits() {
+            Some(Answer::Busy)
+        } else {
+            self.known_answer(request)
+        };
+        match refusal {
+            Some(answer) => {
+                let Request { client, request, .. } = *request;
+                effects.push(Effect::Reply { client, request, answer });
+            }
+            None => self.prepare(request, effects),
+        }
+    }
+
+    /// Whether one more operation may be prepared. Not before everything inherited is here: until then the
+    /// pipeline could hide a request that would be taken for a new one.
+    fn admits(&self) -> bool {
+        let head = self.window.head();
+        self.window.missing() == 0
+            && head.since(self.commit_max) < self.setup.limits.pipeline
+            && head.since(self.commit_min) < self.setup.limits.backlog
+    }
+
+    /// The answer to a request that was seen before, or cannot be taken; only the metadata group knows.
+    fn known_answer(&self, request: &Request) -> Option<Answer> {
+        let table = self.clients.as_ref().filter(|_| request.client != 0)?;
+        if self.planted.has(Plant::LostDuplicate) {
+            return None;
+        }
+        let registers = request.operation == LogOperation::Register.code();
+        if !registers {
+            match table.look_up(request.client, request.session, request.request) {
+                Lookup::New => {}
+                Lookup::Replay(cached) => {
+                    let reply = cached.bytes.clone().unwrap_or_default();
+                    return Some(Answer::Done { op: cached.op, reply });
+                }
+                Lookup::Superseded => return Some(Answer::Superseded),
+                Lookup::NoSession => return Some(Answer::NoSession),
+            }
+        }
+        let mut waiting = self
+            .window
+            .after(self.commit_min)
+            .filter_map(|(_, slot)| slot.header)
+            .filter(|header| header.client == request.client);
+        let blocks = |header: PrepareHeader| {
+            let opens_or_closes = header.operation == LogOperation::Register.code()
+                || header.operation == LogOperation::Logout.code();
+            opens_or_closes || (!registers && header.request >= request.request)
+        };
+        waiting.any(blocks).then_some(Answer::Pending)
+    }
+
+    fn prepare(&mut self, request: &Request, effects: &mut Effects) {
+        let head = self.window.head();
+        let Some(parent) = self.window.header(head).map(|header| header.checksum) else { return };
+        let header = PrepareHeader {
+            checksum: 0,
+            body_checksum: request.body_checksum,
+            parent,
+            client: request.client,
+            group: self.setup.group,
+            op: head.next(),
+            view: self.view,
+            request: request.request,
+            timestamp: request.timestamp,
+            commit: self.commit_max,
+            level: request.level,
+            operation: request.operation,
+            body_bytes: request.body_bytes,
+            epoch: self.setup.epoch,
+        }
+        .sealed();
+        self.store(header, effects);
+        let prepare = Prepare { view: self.view, commit_max: self.commit_max, header };
+        self.say_to_others(&Message::Prepare(prepare), effects);
+    }
+
+    pub(crate) fn on_prepare(&mut self, from: u8, prepare: &Prepare, effects: &mut Effects) {
+        let header = prepare.header;
+        if prepare.view < self.view {
+            effects.dropped(Drop::OlderView);
+            return;
+        }
+        if prepare.view > self.view || self.status != Status::Normal {
+            effects.dropped(Drop::Status);
+            return;
+        }
+        if header.group != self.setup.group || header.epoch != self.setup.epoch {
+            effects.dropped(Drop::Foreign);
+            return;
+        }
+        if !self.setup.takes(header.operation) {
+            effects.dropped(Drop::UnknownOperation);
+            return;
+        }
+        if from == self.setup.primary(self.view) {
+            self.learn(prepare.commit_max, header.op);
+        }
+        match self.judge(&header) {
+            Ok(true) => self.store(header, effects),
+            Ok(false) => self.acknowledge(&header, effects),
+            Err(reason) => effects.dropped(reason),
+        }
+        if self.planted.has(Plant::ApplyOnPrepare) {
+            self.commit_max = self.commit_max.max(header.op);
+        }
+    }
+
+    /// Whether a prepare of this view is to be stored; `false` if it is here already.
+    fn judge(&self, header: &PrepareHeader) -> Result<bool, Drop> {
+        let head = self.window.head();
+        if header.op <= self.commit_min {
+            // Below the window it was executed, and so is what the primary's log holds there.
+            let same = self.window.header(header.op).is_none_or(|own| own.checksum == header.checksum);
+            return if same { Ok(false) } else { Err(Drop::Window) };
+        }
+        if header.op.since(self.commit_min) > self.setup.limits.backlog || header.op > head.next() {
+            return Err(Drop::Window);
+        }
+        let slot = self.window.get(header.op);
+        let fits = match slot.and_then(|slot| slot.header) {
+            Some(own) => own.checksum == header.checksum,
+            None => self.window.fits_between(header),
+        };
+        if fits { Ok(!slot.is_some_and(|slot| slot.is_present())) } else { Err(Drop::Parent) }
+    }
+
+    fn store(&mut self, header: PrepareHeader, effects: &mut Effects) {
+        let position = self.journal.append(Record::Prepare(header), effects);
+        self.window.place(header, position);
+        self.acknowledge(&header, effects);
+    }
+
+    /// Tells the primary that an operation is here; leaves once it is synced, and the view with it.
+    pub(crate) fn acknowledge(&self, header: &PrepareHeader, effects: &mut Effects) {
+        let PrepareHeader { op, checksum, .. } = *header;
+        let position = self.window.get(op).map_or(Position::RECOVERED, |slot| slot.position);
+        let mut after = position.max(self.view_position);
+        if self.planted.has(Plant::AckBeforeDurable) {
+            after = Position::RECOVERED;
+        }
+        let ok = PrepareOk { view: self.view, op, checksum };
+        effects.push(Effect::Send {
+            after,
+            to: self.setup.primary(self.view),
+            message: Message::PrepareOk(ok),
+        });
+    }
+
+    /// Acknowledges what is here and not known to be committed.
+    pub(crate) fn acknowledge_uncommitted(&self, effects: &mut Effects) {
+        let present = self.window.after(self.commit_max).filter(|(_, slot)| slot.is_present());
+        for header in present.filter_map(|(_, slot)| slot.header) {
+            self.acknowledge(&header, effects);
+        }
+    }
+
+    pub(crate) fn on_prepare_ok(&mut self, from: u8, ok: &PrepareOk, effects: &mut Effects) {
+        if !self.is_primary() || ok.view != self.view {
+            effects.dropped(if ok.view < self.view { Drop::OlderView } else { Drop::Status });
+            return;
+        }
+        let quorum = u32::from(self.quorums.replication)
+            - u32::from(self.planted.has(Plant::SmallQuorum) && self.quorums.replication > 1);
+        let same = |header: PrepareHeader| header.checksum == ok.checksum;
+        if let Some(slot) = self.window.get_mut(ok.op)
+            && slot.header.is_some_and(same)
+        {
+            slot.acks |= 1 << from;
+        }
+        while self.window.get(self.commit_max.next()).is_some_and(|slot| slot.acks.count_ones() >= quorum) {
+            self.commit_max = self.commit_max.next();
+        }
+    }
+
+    pub(crate) fn on_commit(&mut self, from: u8, commit: &Commit, effects: &mut Effects) {
+        if commit.view < self.view {
+            effects.dropped(Drop::OlderView);
+            return;
+        }
+        if from != self.setup.primary(commit.view) {
+            effects.dropped(Drop::Foreign);
+            return;
+        }
+        let begun_without_me = commit.view > self.view || self.status == Status::ViewChange;
+        match self.status {
+            Status::Normal if commit.view == self.view => self.learn(commit.commit_max, commit.head),
+            Status::Blank | Status::Diverged => effects.dropped(Drop::Status),
+            _ if begun_without_me => self.ask_for_view(from, effects),
+            _ => {}
+        }
+    }
+
+    /// The primary of the view said how far it is.
+    fn learn(&mut self, commit_max: Op, head: Op) {
+        self.commit_max = self.commit_max.max(commit_max);
+        self.known_head = self.known_head.max(head);
+    }
+
+    pub(crate) fn show_life(&self, effects: &mut Effects) {
+        let commit = Commit { view: self.view, commit_max: self.commit_max, head: self.window.head() };
+        self.say_to_others(&Message::Commit(commit), effects);
+    }
+
+    /// Sends again what some replica has not acknowledged, oldest first.
+    pub(crate) fn resend_prepares(&self, effects: &mut Effects) {
+        let round = usize::try_from(self.setup.limits.repair).unwrap_or(usize::MAX);
+        for (_, slot) in self.window.after(self.commit_max).take(round) {
+            let (Some(header), true) = (slot.header, slot.is_present()) else { continue };
+            if slot.acks & 1 << self.me() == 0 {
+                self.acknowledge(&header, effects);
+            }
+            let prepare = Prepare { view: self.view, commit_max: self.commit_max, header };
+            for to in (0..self.setup.replicas).filter(|to| *to != self.me() && slot.acks & 1 << to == 0) {
+                self.say(to, Message::Prepare(prepare), effects);
+            }
+        }
+    }
+}

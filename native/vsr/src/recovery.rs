@@ -1,0 +1,194 @@
+//! From a journal back to a replica, and back into the group.
+
+use ng_wire::replica::{Message, Op, PrepareHeader, Probe, ProbeReply, SUFFIX_MAX, Standing, Tail, View};
+
+use crate::client_table::ClientTable;
+use crate::effect::{Drop, Effects, Position, Record};
+use crate::plant::Plant;
+use crate::replica::{Directory, Replica, Status};
+use crate::setup::Setup;
+use crate::window::Window;
+
+/// What the journal of a group says, in memory.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    pub(crate) view: View,
+    pub(crate) log_view: View,
+    pub(crate) commit: Op,
+    pub(crate) window: Window,
+    pub(crate) clients: Option<ClientTable>,
+}
+
+impl Recovered {
+    /// Nothing, where something may have been.
+    pub(crate) fn lost(setup: &Setup) -> Self {
+        let anchor = PrepareHeader::root(setup.group, setup.epoch);
+        Self {
+            view: View(0),
+            log_view: View(0),
+            commit: Op::ZERO,
+            window: Window::new(anchor, Tail::Damaged),
+            clients: None,
+        }
+    }
+}
+
+/// Reads the records of one group in journal order.
+#[derive(Debug)]
+pub struct Recovery {
+    recovered: Recovered,
+    /// Whether the directory was there when the group was founded, or has taken over a log since.
+    votes: bool,
+}
+
+impl Recovery {
+    /// Begins with an empty log; `founded` unless the open record says that the directory was blank.
+    #[must_use]
+    pub fn new(setup: &Setup, founded: bool) -> Self {
+        let mut recovered = Recovered::lost(setup);
+        if founded {
+            recovered.window.tail = Tail::Certain;
+        }
+        Self { recovered, votes: founded }
+    }
+
+    /// The state machine was kept as of `anchor`, with the client table if this is the metadata group: what
+    /// is replayed of it counts no more. Said first; at or beyond every [`Record::Install`], and no further
+    /// behind the head than a vote may list.
+    pub fn checkpoint(&mut self, anchor: PrepareHeader, clients: Option<ClientTable>) {
+        self.recovered.window.install(anchor);
+        self.recovered.commit = self.recovered.commit.max(anchor.op);
+        self.recovered.clients = clients;
+    }
+
+    /// The next record. A prepare whose body cannot be read is [`Standing::Damaged`], or
+    /// [`Standing::Unproven`] beyond what was proven synced; every other record is [`Standing::Present`].
+    pub fn replay(&mut self, record: &Record, standing: Standing) {
+        match record {
+            Record::Prepare(header) => self.replay_prepare(header, standing),
+            Record::View(record) => {
+                let recovered = &mut self.recovered;
+                recovered.view = record.view;
+                recovered.log_view = record.log_view;
+                if record.view == record.log_view {
+                    let first = record.headers.first().map_or(Op::ZERO, |first| first.op);
+                    // A log too far from what is here cannot be placed: then nothing is known for certain.
+                    self.votes = first.since(recovered.window.head()) <= SUFFIX_MAX as u64;
+                    if self.votes {
+                        recovered.window.adopt(&record.headers, recovered.commit);
+                    }
+                }
+                recovered.commit = recovered.commit.max(record.commit);
+            }
+            // A checkpoint that came after it is further on.
+            Record::Install(anchor) if anchor.op <= self.recovered.window.base() => {}
+            Record::Install(anchor) => {
+                self.recovered.window.install(*anchor);
+                self.recovered.commit = self.recovered.commit.max(anchor.op);
+            }
+        }
+    }
+
+    /// Records may have stood here that name nothing any more: [`Tail::Unproven`] beyond what was proven
+    /// synced, else [`Tail::Damaged`].
+    ///
+    /// It must be reported at each recovery at which it is still so: what came after may hang on it.
+    pub fn lost(&mut self, tail: Tail) {
+        self.recovered.window.doubt(tail);
+    }
+
+    /// Every record was read.
+    #[must_use]
+    pub fn finish(mut self) -> Directory {
+        if !self.votes {
+            return Directory::Blank;
+        }
+        self.recovered.window.cut_disconnected();
+        Directory::Recovered(Box::new(self.recovered))
+    }
+
+    fn replay_prepare(&mut self, header: &PrepareHeader, standing: Standing) {
+        let window = &mut self.recovered.window;
+        self.recovered.commit = self.recovered.commit.max(header.commit);
+        if header.op <= window.base() {
+            return;
+        }
+        if header.op.since(window.head()) > SUFFIX_MAX as u64 {
+            // More is missing in front of it than any log may hold: it cannot be placed, nor denied.
+            window.doubt(Tail::Damaged);
+            return;
+        }
+        let known = window.header(header.op).copied();
+        let same = known.is_some_and(|known| known.checksum == header.checksum);
+        if same && window.stored(header.op).is_some()
+            || known.is_some_and(|known| !same && known.view >= header.view)
+        {
+            return;
+        }
+        window.place(*header, Position::RECOVERED);
+        window.stand(header.op, standing);
+    }
+}
+
+impl Replica {
+    /// What a replica does first.
+    pub(crate) fn wake_up(&mut self, now: u64, effects: &mut Effects) {
+        if self.planted.has(Plant::VoteAfterWipe) && self.status == Status::Blank {
+            self.status = Status::Rejoining;
+            self.window.tail = Tail::Certain;
+        }
+        if self.planted.has(Plant::ResumedView)
+            && self.status == Status::Rejoining
+            && self.is_primary_of(self.view)
+        {
+            self.status = Status::Normal;
+        }
+        match self.status {
+            // A primary that restarted does not know what its view did without it: it asks for the next one.
+            Status::Rejoining if self.is_primary_of(self.view) => self.suspect(self.view.next(), effects),
+            Status::Rejoining => self.ask_for_view(self.setup.primary(self.view), effects),
+            Status::ViewChange => self.cast_vote(effects),
+            Status::Blank => self.ask_around(effects),
+            Status::Normal | Status::Diverged => {}
+        }
+        self.apply_committed(effects);
+        self.arm(now);
+    }
+
+    /// The view that enough others told a blank replica.
+    pub(crate) fn probed_view(&self) -> Option<View> {
+        let known = self.probed.iter().flatten();
+        (known.clone().count() >= usize::from(self.quorums.probe())).then(|| known.max().copied()).flatten()
+    }
+
+    pub(crate) fn ask_around(&self, effects: &mut Effects) {
+        if self.probed_view().is_none() {
+            self.say_to_others(&Message::Probe(Probe { nonce: self.nonce }), effects);
+            return;
+        }
+        // Whoever is primary by now answers; that of the probed view may be gone.
+        for of in 0..self.setup.replicas {
+            self.ask_for_view(of, effects);
+        }
+    }
+
+    pub(crate) fn on_probe(&self, from: u8, probe: &Probe, effects: &mut Effects) {
+        if self.status == Status::Normal {
+            let view = self.view.max(self.suspicion.highest());
+            self.say(from, Message::ProbeReply(ProbeReply { view, nonce: probe.nonce }), effects);
+        } else {
+            effects.dropped(Drop::Status);
+        }
+    }
+
+    pub(crate) fn on_probe_reply(&mut self, from: u8, reply: &ProbeReply, effects: &mut Effects) {
+        if self.status != Status::Blank || reply.nonce != self.nonce {
+            effects.dropped(Drop::Status);
+            return;
+        }
+        self.probed[usize::from(from)] = Some(reply.view);
+        if self.probed_view().is_some() {
+            self.ask_around(effects);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Getting what this replica lacks, while the view goes on.
+
+use ng_wire::replica::{Message, Op, Prepare, RequestPrepares, View};
+
+use crate::effect::{Drop, Effects};
+use crate::replica::{Replica, Status};
+use crate::setup::Ticks;
+
+/// Rounds of repair after which a primary gives up a view whose log it cannot get.
+const PATIENCE: u32 = 20;
+
+impl Replica {
+    /// Whether a place up to the known end of the log is not here.
+    pub(crate) fn lacks_something(&self) -> bool {
+        self.status == Status::Normal
+            && (self.window.missing() > 0 || self.window.head() < self.wanted_head())
+    }
+
+    /// A stored body is gone: an executed operation is no longer served from here, another one is repaired.
+    pub(crate) fn on_unreadable(&mut self, op: Op, checksum: u128) {
+        if op <= self.commit_min {
+            self.window.release(op);
+        } else {
+            self.window.damage(op, checksum);
+        }
+    }
+
+    fn wanted_head(&self) -> Op {
+        self.known_head.max(self.commit_max)
+    }
+
+    /// Asks for the oldest places that lack: the primary, and one of the others in turn.
+    pub(crate) fn repair(&mut self, now: Ticks, effects: &mut Effects) {
+        self.forget_stale_transfer(now);
+        if !self.lacks_something() {
+            self.fruitless = 0;
+            return;
+        }
+        self.fruitless += 1;
+        if self.is_primary() && self.fruitless > PATIENCE {
+            // Perhaps nobody has it and it was never committed: only a view change can tell.
+            self.fruitless = 0;
+            self.suspect(self.view.next(), effects);
+        }
+        if self.transfer.is_some() {
+            return;
+        }
+        let hole = self.window.after(self.commit_min).find(|(_, slot)| !slot.is_present());
+        let first = hole.map_or_else(|| self.window.head().next(), |(op, _)| op);
+        let last = self.wanted_head().max(self.window.head()).min(first.plus(self.setup.limits.repair - 1));
+        if last < first {
+            return;
+        }
+        let request = Message::RequestPrepares(RequestPrepares { view: self.view, first, last });
+        let primary = self.setup.primary(self.view);
+        if primary != self.me() {
+            self.say(primary, request.clone(), effects);
+        }
+        self.repair_turn = (self.repair_turn + 1) % self.setup.replicas;
+        if self.repair_turn != self.me() && self.repair_turn != primary {
+            self.say(self.repair_turn, request, effects);
+        }
+    }
+
+    /// Asks for everything behind what was executed here; too much for prepares, so an offer will come.
+    pub(crate) fn ask_for_state(&self, of: u8, view: View, effects: &mut Effects) {
+        if self.transfer.is_none() {
+            let first = self.commit_min.next();
+            self.say(of, Message::RequestPrepares(RequestPrepares { view, first, last: first }), effects);
+        }
+    }
+
+    pub(crate) fn on_request_prepares(&self, from: u8, request: &RequestPrepares, effects: &mut Effects) {
+        if self.status != Status::Normal {
+            effects.dropped(Drop::Status);
+            return;
+        }
+        if request.view != self.view || request.first <= self.window.base() {
+            self.offer_state(from, request.first, effects);
+            return;
+        }
+        let span = request.last.next().since(request.first).min(self.setup.limits.repair);
+        for op in (0..span).map(|step| request.first.plus(step)) {
+            if let Some(header) = self.window.stored(op).copied() {
+                let prepare = Prepare { view: self.view, commit_max: self.commit_max, header };
+                self.say(from, Message::Prepare(prepare), effects);
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Random worlds: nothing acknowledged is lost, all replicas execute the same, and all come to rest.
+
+use super::world::World;
+use crate::plant::Plant;
+
+/// A world of 1, 3 or 5 replicas; the message names the seed.
+fn run(seed: u64, planted: Option<Plant>) -> Result<usize, String> {
+    let replicas = [3, 3, 5, 1][usize::try_from(seed % 4).expect("below four")];
+    let mut world = World::new(seed, replicas, planted);
+    let story = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.run()))
+        .unwrap_or_else(|_| Err("a replica panicked".into()));
+    story.map_err(|story| format!("seed {seed}, {replicas} replicas: {story}"))?;
+    Ok(world.judge.acknowledged())
+}
+
+/// The first world that fails, with its story.
+pub(crate) fn first_failure(mut seeds: impl Iterator<Item = u64>, planted: Option<Plant>) -> Option<String> {
+    seeds.find_map(|seed| run(seed, planted).err())
+}
+
+/// A number from the environment: `NG_VSR_SEED` and `NG_VSR_SEEDS` choose other worlds, or more.
+fn chosen(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn random_worlds() {
+    let (first, count) = (chosen("NG_VSR_SEED", 1), chosen("NG_VSR_SEEDS", 6_000));
+    let outcomes: Vec<_> = (first..first + count).map(|seed| run(seed, None)).collect();
+    let failures: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
+    let acknowledged: usize = outcomes.iter().flatten().sum();
+    println!("{count} worlds, {acknowledged} acknowledged requests");
+    assert!(failures.is_empty(), "{} of {count} fail: {failures:#?}", failures.len());
+}

@@ -1,0 +1,385 @@
+//! Nodes, links, clients and faults under one clock.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ng_wire::replica::{Message, PrepareHeader};
+
+use super::disk::{Disk, Snapshot};
+use super::judge::Judge;
+use super::node::{Asks, Node};
+use super::seed::Seed;
+use super::weather::{self, Weather};
+use super::workload::Client;
+use crate::plant::Plant;
+use crate::{Answer, Event, Position, Setup, Status, Ticks};
+
+/// When the last fault has healed.
+const HEALED: Ticks = 5_000;
+/// When everything must have come to rest.
+const PATIENCE: Ticks = 25_000;
+
+#[derive(Debug)]
+enum Happening {
+    Message { from: u8, to: u8, message: Message },
+    Tick { to: u8 },
+    Synced { to: u8, life: u64, mark: (Position, usize) },
+    Executed { to: u8, life: u64, header: PrepareHeader, reply: Vec<u8> },
+    Fetched { to: u8, life: u64, snapshot: Box<Snapshot> },
+    Ask { client: usize },
+    Request { client: usize, to: u8 },
+    Answer { client: usize, request: u64, answer: Answer },
+    Fault,
+    Restart { node: u8 },
+}
+
+pub(crate) struct World {
+    seed: Seed,
+    now: Ticks,
+    sequence: u64,
+    happenings: BinaryHeap<Reverse<(Ticks, u64)>>,
+    content: std::collections::BTreeMap<u64, Happening>,
+    nodes: Vec<Node>,
+    ticks: Vec<Option<Ticks>>,
+    paused: Vec<Ticks>,
+    executed_at: Vec<Ticks>,
+    /// Until when nothing passes from one to another.
+    cut: Vec<Vec<Ticks>>,
+    clients: Vec<Client>,
+    weather: Weather,
+    /// Whether the clients were served well and ask no more.
+    silent: bool,
+    pub(crate) judge: Judge,
+}
+
+impl World {
+    pub(crate) fn new(number: u64, replicas: u8, planted: Option<Plant>) -> Self {
+        let mut seed = Seed::new(number);
+        let metadata = seed.chance(70);
+        let client_count = seed.between(2, 5);
+        let crowded = metadata && seed.chance(30);
+        let setup = weather::setup(
+            replicas,
+            metadata,
+            if crowded { client_count - 1 } else { client_count },
+            &mut seed,
+        );
+        let checkpoint_every = seed.between(1, 40);
+        let nodes = (0..replicas)
+            .map(|replica| Node::new(Setup { replica, ..setup }, planted, checkpoint_every))
+            .collect();
+        let weather = Weather::draw(replicas, &mut seed);
+        let count = usize::from(replicas);
+        let mut world = Self {
+            seed,
+            now: 0,
+            sequence: 0,
+            happenings: BinaryHeap::new(),
+            content: std::collections::BTreeMap::new(),
+            nodes,
+            ticks: vec![None; count],
+            paused: vec![0; count],
+            executed_at: vec![0; count],
+            cut: vec![vec![0; count]; count],
+            clients: (1..=client_count).map(|id| Client::new(id.into(), metadata)).collect(),
+            weather,
+            silent: false,
+            judge: Judge::new(metadata),
+        };
+        (0..replicas).for_each(|node| world.at(0, Happening::Restart { node }));
+        (0..world.clients.len()).for_each(|client| world.at(0, Happening::Ask { client }));
+        world.at(weather.between_faults, Happening::Fault);
+        world
+    }
+
+    /// Runs to the end; what the judges found.
+    pub(crate) fn run(&mut self) -> Result<(), String> {
+        let mut healed = false;
+        let mut goal = 0;
+        while let Some(Reverse((time, key))) = self.happenings.pop() {
+            if !healed && time >= HEALED {
+                healed = true;
+                self.heal();
+                goal = self.judge.acknowledged() + 2 * self.clients.len();
+            }
+            self.now = time.max(self.now);
+            let happening = self.content.remove(&key).expect("each happening has its content");
+            self.happen(happening);
+            if let Some(fault) = self.judge.faults.first() {
+                return Err(format!("at {}: {fault}", self.now));
+            }
+            self.silent = healed && self.judge.acknowledged() >= goal;
+            if self.silent && self.agrees() {
+                return Ok(());
+            }
+            if self.now > PATIENCE {
+                return Err(format!("no rest: {}", self.story()));
+            }
+        }
+        Err("nothing happens any more".into())
+    }
+
+    /// Whether all replicas executed the same, everything that was ever committed, with the same outcome.
+    fn agrees(&self) -> bool {
+        let Some(first) = self.nodes.first() else { return false };
+        self.nodes.iter().all(|node| {
+            let replica = node.replica.as_ref();
+            replica.is_some_and(|replica| {
+                replica.status() == Status::Normal && replica.commit_min().0 == self.judge.committed() as u64
+            }) && node.digests == first.digests
+                && replica.map(|replica| replica.clients())
+                    == first.replica.as_ref().map(|first| first.clients())
+        })
+    }
+
+    fn story(&self) -> String {
+        let line = |node: &Node| match &node.replica {
+            None => "down".to_owned(),
+            Some(replica) => format!(
+                "{:?} view {} min {} max {} head {} doubt {:?} log {:?}",
+                replica.status(),
+                replica.view(),
+                replica.commit_min(),
+                replica.commit_max(),
+                replica.head(),
+                node.doubt,
+                replica.sketch()
+            ),
+        };
+        let lines: Vec<String> = self.nodes.iter().map(line).collect();
+        format!("committed {}; {}", self.judge.committed(), lines.join("; "))
+    }
+
+    fn at(&mut self, time: Ticks, happening: Happening) {
+        self.sequence += 1;
+        self.happenings.push(Reverse((time, self.sequence)));
+        self.content.insert(self.sequence, happening);
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Message { from, to, message } => {
+                if self.postponed(to, |to| Happening::Message { from, to, message: message.clone() }) {
+                    return;
+                }
+                self.step(to, Event::Message { from, message });
+            }
+            Happening::Tick { to } => {
+                self.ticks[usize::from(to)] = None;
+                if !self.postponed(to, |to| Happening::Tick { to }) {
+                    self.step(to, Event::Tick);
+                }
+            }
+            Happening::Synced { to, life, mark } => {
+                if self.alive(to, life) {
+                    let mut asks = Vec::new();
+                    self.nodes[usize::from(to)].synced(mark, &mut asks);
+                    self.serve(to, asks);
+                }
+            }
+            Happening::Executed { to, life, header, reply } => {
+                if self.alive(to, life) {
+                    self.step(to, Event::Applied { header, reply });
+                    self.nodes[usize::from(to)].checkpoint();
+                }
+            }
+            Happening::Fetched { to, life, snapshot } => {
+                if self.alive(to, life) {
+                    let anchor = snapshot.anchor;
+                    let clients = snapshot.clients.clone().map(Box::new);
+                    self.nodes[usize::from(to)].fetched = Some(*snapshot);
+                    self.step(to, Event::Fetched { anchor, clients });
+                }
+            }
+            Happening::Ask { client } => self.ask(client),
+            Happening::Request { client, to } => {
+                let request = self.clients[client].request();
+                self.step(to, Event::Request(request));
+            }
+            Happening::Answer { client, request, answer } => self.answered(client, request, &answer),
+            Happening::Fault => self.fault(),
+            Happening::Restart { node } => self.restart(node),
+        }
+    }
+
+    fn alive(&self, node: u8, life: u64) -> bool {
+        let node = &self.nodes[usize::from(node)];
+        node.replica.is_some() && node.life == life
+    }
+
+    fn postponed(&mut self, to: u8, again: impl Fn(u8) -> Happening) -> bool {
+        let until = self.paused[usize::from(to)];
+        let waits = until > self.now;
+        if waits {
+            self.at(until, again(to));
+        }
+        waits
+    }
+
+    fn step(&mut self, to: u8, event: Event) {
+        let mut asks = Vec::new();
+        self.nodes[usize::from(to)].step(event, self.now, &mut asks);
+        self.serve(to, asks);
+    }
+
+    fn restart(&mut self, node: u8) {
+        if self.nodes[usize::from(node)].replica.is_none() {
+            let mut asks = Vec::new();
+            self.nodes[usize::from(node)].start(self.now, &mut asks);
+            self.serve(node, asks);
+        }
+    }
+
+    fn serve(&mut self, node: u8, asks: Vec<Asks>) {
+        for ask in asks {
+            self.serve_one(node, ask);
+        }
+        let deadline = self.nodes[usize::from(node)].replica.as_ref().and_then(|replica| replica.deadline());
+        let known = &mut self.ticks[usize::from(node)];
+        if let Some(deadline) = deadline
+            && known.is_none_or(|known| deadline < known)
+        {
+            *known = Some(deadline);
+            self.at(deadline.max(self.now + 1), Happening::Tick { to: node });
+        }
+    }
+
+    fn serve_one(&mut self, node: u8, ask: Asks) {
+        let life = self.nodes[usize::from(node)].life;
+        match ask {
+            Asks::Deliver { to, message } if to == node => {
+                self.at(self.now, Happening::Message { from: node, to, message })
+            }
+            Asks::Deliver { to, message } => self.send(node, to, &message),
+            Asks::Sync => {
+                let mark = self.nodes[usize::from(node)].sync_mark();
+                self.nodes[usize::from(node)].syncing = true;
+                let time = self.now + self.seed.between(1, self.weather.sync);
+                self.at(time, Happening::Synced { to: node, life, mark });
+            }
+            Asks::Executed { header, reply } => {
+                self.judge.executes(node, &header);
+                let delay = self.seed.below(self.weather.execution + 1);
+                let before = self.executed_at[usize::from(node)];
+                let time = before.max(self.now + delay);
+                self.executed_at[usize::from(node)] = time;
+                self.at(time, Happening::Executed { to: node, life, header, reply });
+            }
+            Asks::Answer { client, request, answer } => self.answer(client, request, answer),
+            Asks::Fetch { from } => {
+                if let Some(snapshot) = self.nodes[usize::from(from)].snapshot() {
+                    let time = self.now + self.seed.between(5, 60);
+                    self.at(time, Happening::Fetched { to: node, life, snapshot: Box::new(snapshot) });
+                }
+            }
+            Asks::Stuck(story) => self.judge.faults.push(format!("replica {node} {story}")),
+        }
+    }
+
+    fn send(&mut self, from: u8, to: u8, message: &Message) {
+        let copies = 1 + u64::from(self.seed.chance(self.weather.duplication));
+        for _ in 0..copies {
+            let lost = self.seed.chance(self.weather.loss);
+            let delay = self.seed.between(1, self.weather.delay);
+            if !lost && self.cut[usize::from(from)][usize::from(to)] <= self.now {
+                self.at(self.now + delay, Happening::Message { from, to, message: message.clone() });
+            }
+        }
+    }
+
+    fn ask(&mut self, client: usize) {
+        if self.silent {
+            return;
+        }
+        let asks = &mut self.clients[client];
+        if asks.retry_at <= self.now {
+            asks.retry_at = self.now + 250;
+            let to = asks.target;
+            if self.seed.chance(30) {
+                self.clients[client].target = self.seed.replica(self.nodes.len().try_into().expect("few"));
+            }
+            let time = self.now + self.seed.between(1, self.weather.delay);
+            self.at(time, Happening::Request { client, to });
+        }
+        let time = self.now + self.seed.between(5, 40);
+        self.at(time, Happening::Ask { client });
+    }
+
+    fn answer(&mut self, client: u128, request: u64, answer: Answer) {
+        let Some(client) = self.clients.iter().position(|known| known.id == client) else { return };
+        if !self.seed.chance(self.weather.loss) {
+            let time = self.now + self.seed.between(1, self.weather.delay);
+            self.at(time, Happening::Answer { client, request, answer });
+        }
+    }
+
+    fn answered(&mut self, client: usize, request: u64, answer: &Answer) {
+        let nodes = self.nodes.len().try_into().expect("few nodes");
+        if let Answer::Done { op, .. } = answer
+            && self.judge.body_at(*op).is_some_and(|body| self.clients[client].is_past(body))
+        {
+            return;
+        }
+        if let Some(body) = self.clients[client].answered(request, answer, self.now, nodes)
+            && let Answer::Done { op, reply } = answer
+        {
+            self.judge.tells(body, *op, reply);
+        }
+    }
+
+    fn fault(&mut self) {
+        if self.now >= HEALED {
+            return;
+        }
+        let replicas = u8::try_from(self.nodes.len()).expect("few nodes");
+        let victim = self.seed.replica(replicas);
+        let until = self.now + self.seed.between(20, 900);
+        match self.seed.below(10) {
+            0..=2 => self.crash(victim, until),
+            3 => (0..replicas).for_each(|node| self.crash(node, until)),
+            4 => self.paused[usize::from(victim)] = until,
+            5 | 6 => {
+                let other = self.seed.replica(replicas);
+                self.cut[usize::from(victim)][usize::from(other)] = until;
+            }
+            7 => (0..usize::from(replicas)).for_each(|other| {
+                self.cut[usize::from(victim)][other] = until;
+                self.cut[other][usize::from(victim)] = until;
+            }),
+            _ => self.spoil_disk(until),
+        }
+        let time = self.now + self.seed.between(1, self.weather.between_faults);
+        self.at(time, Happening::Fault);
+    }
+
+    fn crash(&mut self, node: u8, until: Ticks) {
+        let victim = &mut self.nodes[usize::from(node)];
+        if victim.replica.is_some() {
+            victim.crash();
+            // Torn and wiped disks together may leave a group undecidable, and rightly so.
+            victim.disk.lose_power(&mut self.seed, !self.weather.wipes);
+            self.ticks[usize::from(node)] = None;
+            self.executed_at[usize::from(node)] = 0;
+            self.at(until, Happening::Restart { node });
+        }
+    }
+
+    fn spoil_disk(&mut self, until: Ticks) {
+        let Some(node) = self.weather.bad_disk else { return };
+        let (pick, nameless) = (self.seed.next(), self.seed.chance(40));
+        if self.weather.wipes {
+            self.crash(node, until);
+            self.nodes[usize::from(node)].disk = Disk::blank();
+        } else if self.nodes[usize::from(node)].disk.damage(pick, nameless) && self.seed.chance(60) {
+            self.crash(node, until);
+        }
+    }
+
+    fn heal(&mut self) {
+        self.paused.fill(0);
+        self.cut.iter_mut().for_each(|row| row.fill(0));
+        self.weather = Weather { loss: 0, duplication: 0, ..self.weather };
+        let replicas = u8::try_from(self.nodes.len()).expect("few nodes");
+        (0..replicas).for_each(|node| self.at(self.now, Happening::Restart { node }));
+    }
+}

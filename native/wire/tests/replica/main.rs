@@ -1,0 +1,6 @@
+//! Replica frames against the bytes of `REPLICA.md`.
+
+mod golden;
+mod hostile;
+mod round_trip;
+mod values;

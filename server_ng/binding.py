@@ -24,6 +24,7 @@ __all__ = [
     "close",
     "describe",
     "describe_engine",
+    "describe_file",
     "drain",
     "join",
     "metrics",
@@ -35,11 +36,12 @@ __all__ = [
     "submit",
 ]
 
-ABI_VERSION: Final = 1
+ABI_VERSION: Final = 2
 """Of the boundary this module was written for."""
 
 _SYMBOLS: Final = (
     "abi_version",
+    "codec_describe_file",
     "describe",
     "engine_close",
     "engine_describe",
@@ -165,6 +167,33 @@ def probe(path: Path) -> dict[str, str]:
     """What the machine and the directory at `path` offer."""
     name = str(path).encode()
     return _lines(lib.probe_host, name, len(name))
+
+
+def describe_file(kind: str, position: int, file_length: int, piece: bytes) -> tuple[str, int, int]:
+    """Lines of JSON about a piece of a file, where to go on, and how many bytes are wanted from there."""
+    name = kind.encode()
+    capacity = _TEXT_BYTES
+    needed, following, wanted = ffi.new("uint64_t *"), ffi.new("uint64_t *"), ffi.new("uint64_t *")
+    while True:
+        buffer = ffi.new("uint8_t[]", capacity)
+        length = lib.codec_describe_file(
+            name,
+            len(name),
+            position,
+            file_length,
+            piece,
+            len(piece),
+            buffer,
+            capacity,
+            needed,
+            following,
+            wanted,
+        )
+        if length != -lib.STATUS_NEED:
+            break
+        capacity = needed[0]
+    text = bytes(ffi.buffer(buffer, _checked(length))).decode()
+    return text, int(following[0]), int(wanted[0])
 
 
 def open_engine(settings: str) -> int:

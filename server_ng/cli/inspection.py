@@ -1,7 +1,10 @@
-"""``server-ng inspect``: what the server finds on this machine."""
+"""``server-ng inspect``: what the server finds on this machine and in its files."""
 
 import json
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -11,12 +14,18 @@ from server_ng.wire.tables import ExitStatus
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Look at what the server would find on this machine.", no_args_is_help=True)
+_HELP: Final = "Look at what the server would find on this machine and in its files."
+_PIECE_BYTES: Final = 1 << 20
+_PIECE_BYTES_MAX: Final = 64 << 20
+
+PathArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="PATH", help="The file to read.")]
+
+app = typer.Typer(help=_HELP, no_args_is_help=True)
 
 
 @app.callback()
 def inspect() -> None:
-    """Look at what the server would find on this machine."""
+    """Look at what the server would find on this machine and in its files."""
 
 
 @app.command("probe")
@@ -35,3 +44,86 @@ def probe(config: FileOption = None, set_: SetOption = None, as_json: JsonOption
     else:
         print_table(("what", "found"), [(str(key), str(value)) for key, value in found.items()])
     return ExitStatus.CLEAN
+
+
+@app.command("layout")
+def layout(path: PathArgument) -> int:
+    """Print a LAYOUT file as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("layout", path)
+
+
+@app.command("superblock")
+def superblock(path: PathArgument) -> int:
+    """Print a superblock as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("superblock", path)
+
+
+@app.command("journal")
+def journal(path: PathArgument) -> int:
+    """Print a file of a journal as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("journal", path)
+
+
+@app.command("manifest")
+def manifest(path: PathArgument) -> int:
+    """Print a manifest as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("manifest", path)
+
+
+@app.command("segment")
+def segment(path: PathArgument) -> int:
+    """Print the batches of a segment as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("segment", path)
+
+
+@app.command("segments")
+def segments(path: PathArgument) -> int:
+    """Print a SEGMENTS file as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("segments", path)
+
+
+@app.command("index")
+def index(path: PathArgument) -> int:
+    """Print an index as lines of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("index", path)
+
+
+def _print_file(kind: str, path: Path) -> int:
+    refused = False
+    try:
+        for line in _lines(kind, path):
+            refused = refused or "refused" in json.loads(line)
+            print(line)
+    except _TooLargeError as error:
+        print(f"server-ng: {path}: {error}", file=sys.stderr)
+        return ExitStatus.DAMAGED_DATA
+    except OSError as error:
+        print(f"server-ng: {path} cannot be read: {error.strerror}", file=sys.stderr)
+        return ExitStatus.CONFIGURATION
+    return ExitStatus.DAMAGED_DATA if refused else ExitStatus.CLEAN
+
+
+class _TooLargeError(Exception):
+    """One structure claims more bytes than are read at a time."""
+
+
+def _lines(kind: str, path: Path) -> Iterator[str]:
+    """What a file holds, read in pieces of a bounded size."""
+    from server_ng import binding
+
+    with path.open("rb") as file:
+        length = file.seek(0, 2)
+        position, wanted = 0, min(_PIECE_BYTES, length)
+        while True:
+            file.seek(position)
+            piece = file.read(wanted)
+            if len(piece) < wanted:
+                # Somebody cut the file meanwhile: what is there now is what is described.
+                length = position + len(piece)
+            text, following, more = binding.describe_file(kind, position, length, piece)
+            yield from text.splitlines()
+            if not more or (following == position and more <= len(piece)):
+                return
+            if more > _PIECE_BYTES_MAX:
+                raise _TooLargeError(f"a structure of {more} bytes at {following} is larger than any of ours")
+            position, wanted = following, more

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::{
-    DriverLimits, Environment, File, FileOptions, IoError, JoinHandle, Listener, PosixEnvironment,
+    Driver, DriverLimits, Environment, FileOptions, IoError, JoinHandle, Listener, PosixEnvironment,
     ThreadSpec, UringEnvironment, WallMicros,
 };
 use ng_shard::node;
@@ -106,7 +106,11 @@ impl<E: Environment> Environment for Watched<E> {
         self.0.bind_stream(address, backlog)
     }
 
-    fn open_file(&self, path: &Path, options: FileOptions) -> Result<File, IoError> {
+    fn open_file(
+        &self,
+        path: &Path,
+        options: FileOptions,
+    ) -> Result<<Self::Driver as Driver>::File, IoError> {
         self.0.open_file(path, options)
     }
 }

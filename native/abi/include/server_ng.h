@@ -57,6 +57,29 @@ typedef enum {
 } Status;
 
 /*
+ Describes a piece of a file of a data directory in lines of JSON.
+
+ `kind` is "layout", "superblock", "journal", "manifest", "segment", "segments" or "index"; the piece begins at
+ `position` of a file of `file_length` bytes. `next` is written with where to go on and `wanted` with how many bytes to
+ bring from there, 0 at the end.
+
+ # Safety
+ `kind` points to `kind_length` readable bytes, `piece` to `piece_length`; `buffer` points to `capacity` writable bytes;
+ `needed`, `next` and `wanted` are null or point to writable numbers.
+ */
+int64_t codec_describe_file(const uint8_t *kind,
+                            uintptr_t kind_length,
+                            uint64_t position,
+                            uint64_t file_length,
+                            const uint8_t *piece,
+                            uintptr_t piece_length,
+                            uint8_t *buffer,
+                            uintptr_t capacity,
+                            uint64_t *needed,
+                            uint64_t *next,
+                            uint64_t *wanted);
+
+/*
  The version of this boundary.
  */
 uint32_t abi_version(void);

@@ -6,6 +6,7 @@
 //! same thread can read with `engine_last_error`.
 
 pub mod bytes;
+pub mod codec;
 pub mod describe;
 pub mod engine;
 pub mod guard;

@@ -1,11 +1,11 @@
 //! The contract between a shard and its I/O: operations in, completions out, one blocking call.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use crate::buffer::Buffer;
 use crate::clock::{Instant, WallMicros};
 use crate::error::IoError;
-use crate::file::File;
 use crate::socket::{Listener, Socket};
 use crate::waker::Waker;
 
@@ -18,6 +18,9 @@ use crate::waker::Waker;
 /// another of the same kind completes with "busy". Operations on files have no such limit, and no order among
 /// each other: what must come after a write is submitted after its completion.
 pub trait Driver {
+    /// An open file, as the environment of this driver opens it.
+    type File: Send + fmt::Debug;
+
     /// Monotonic time.
     fn now(&self) -> Instant;
 
@@ -34,7 +37,7 @@ pub trait Driver {
     fn adopt_listener(&mut self, listener: Listener) -> Result<Handle, IoError>;
 
     /// Takes an open file and gives it a handle.
-    fn adopt_file(&mut self, file: File) -> Result<Handle, IoError>;
+    fn adopt_file(&mut self, file: Self::File) -> Result<Handle, IoError>;
 
     /// The address a socket or listener is bound to.
     fn local_address(&self, handle: Handle) -> Result<SocketAddr, IoError>;

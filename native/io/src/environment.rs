@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::clock::{Instant, WallMicros};
 use crate::driver::{Driver, DriverLimits};
 use crate::error::IoError;
-use crate::file::{File, FileOptions};
+use crate::file::FileOptions;
 use crate::socket::Listener;
 use crate::thread::{JoinHandle, ThreadSpec};
 
@@ -15,7 +15,7 @@ pub trait Environment: Clone + Send + Sync + 'static {
     /// The driver this environment makes.
     type Driver: Driver;
 
-    /// The backend's name as operators read it: "posix" or "uring".
+    /// The backend's name as operators read it: "posix" or "uring"; "simulated" in a simulation.
     fn name(&self) -> &'static str;
 
     /// Monotonic time.
@@ -35,5 +35,6 @@ pub trait Environment: Clone + Send + Sync + 'static {
     fn bind_stream(&self, address: SocketAddr, backlog: u32) -> Result<Listener, IoError>;
 
     /// Opens a file. May block, so it is not for a shard's turn.
-    fn open_file(&self, path: &Path, options: FileOptions) -> Result<File, IoError>;
+    fn open_file(&self, path: &Path, options: FileOptions)
+    -> Result<<Self::Driver as Driver>::File, IoError>;
 }

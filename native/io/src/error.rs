@@ -49,6 +49,18 @@ impl IoError {
         self.errno == libc::ECANCELED
     }
 
+    /// The file is held by another process, or by the last operations of one that has just ended.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        self.errno == libc::EWOULDBLOCK
+    }
+
+    /// There is no such file.
+    #[must_use]
+    pub const fn is_absent(&self) -> bool {
+        self.errno == libc::ENOENT
+    }
+
     /// The operating system does not allow it.
     #[must_use]
     pub const fn is_permission(&self) -> bool {

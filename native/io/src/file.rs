@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::retry_on_intr;
 
 use crate::error::IoError;
@@ -26,14 +26,17 @@ pub struct FileOptions {
     pub exclusive: bool,
     /// Bypass the page cache: buffers, lengths and offsets must be multiples of [`crate::buffer::PAGE`].
     pub direct: bool,
+    /// Hold the file against other processes until the descriptor is closed and nothing of it is under way any more;
+    /// a file that is held already fails with EWOULDBLOCK.
+    pub lock: bool,
 }
 
 impl FileOptions {
     /// An existing file, for reading.
-    pub const READ: Self = Self { write: false, create: false, exclusive: false, direct: false };
+    pub const READ: Self = Self { write: false, create: false, exclusive: false, direct: false, lock: false };
 
     /// A file for reading and writing, made if missing.
-    pub const WRITE: Self = Self { write: true, create: true, exclusive: false, direct: false };
+    pub const WRITE: Self = Self { write: true, create: true, exclusive: false, direct: false, lock: false };
 }
 
 impl File {
@@ -47,6 +50,10 @@ impl File {
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
         let descriptor =
             retry_on_intr(|| open(path, flags, mode)).map_err(|errno| IoError::from_errno("open", errno))?;
+        if options.lock {
+            retry_on_intr(|| flock(&descriptor, FlockOperation::NonBlockingLockExclusive))
+                .map_err(|errno| IoError::from_errno("lock", errno))?;
+        }
         Ok(Self { descriptor, direct: options.direct })
     }
 

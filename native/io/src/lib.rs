@@ -2,7 +2,8 @@
 //!
 //! A shard owns a [`Driver`], hands it [`Operation`]s and collects [`Completion`]s; the only call that may
 //! block is [`Driver::complete`]. An [`Environment`] makes drivers, threads, listeners and files. Two
-//! backends exist: [`posix`] (epoll and a few threads for positional file I/O) and [`uring`] (io_uring).
+//! backends exist: [`posix`] (epoll and a few threads for positional file I/O) and [`uring`] (io_uring), and a
+//! deterministic twin of them, [`simulated`].
 //! [`probe`] says which the machine can run.
 //!
 //! Every descriptor lives in an owning newtype, and a driver names what it adopted by generation-tagged
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod posix;
 pub mod probe;
 pub mod signal;
+pub mod simulated;
 pub mod socket;
 mod table;
 pub mod thread;
@@ -33,6 +35,7 @@ pub use environment::Environment;
 pub use error::IoError;
 pub use file::{File, FileOptions};
 pub use posix::PosixEnvironment;
+pub use simulated::SimulatedEnvironment;
 pub use socket::{Listener, Socket};
 pub use thread::{JoinHandle, ThreadPanic, ThreadSpec};
 pub use uring::UringEnvironment;

@@ -191,6 +191,8 @@ impl PosixDriver {
 }
 
 impl Driver for PosixDriver {
+    type File = File;
+
     fn now(&self) -> Instant {
         clock::monotonic_now()
     }

@@ -300,6 +300,8 @@ impl Drop for UringDriver {
 }
 
 impl Driver for UringDriver {
+    type File = File;
+
     fn now(&self) -> Instant {
         clock::monotonic_now()
     }

@@ -19,8 +19,19 @@ on_every_backend!(
     a_file_opened_for_reading_cannot_be_written,
     impossible_positions_are_refused,
     opening_tells_what_is_wrong,
+    a_locked_file_is_held_until_it_is_closed,
     a_directory_is_checked_and_left_clean,
 );
+
+/// What needs no file that somebody else made.
+mod simulated {
+    use ng_io::SimulatedEnvironment;
+
+    #[test]
+    fn long_transfers_are_whole() {
+        super::long_transfers_are_whole(&SimulatedEnvironment::new(1));
+    }
+}
 
 fn open<E: Environment>(
     environment: &E,
@@ -203,6 +214,22 @@ fn opening_tells_what_is_wrong<E: Environment>(environment: &E) {
     environment.open_file(&scratch.file("new"), exclusive).expect("it is new");
     let again = environment.open_file(&scratch.file("new"), exclusive).expect_err("it is there now");
     assert_eq!(again.errno(), libc::EEXIST);
+}
+
+fn a_locked_file_is_held_until_it_is_closed<E: Environment>(environment: &E) {
+    let scratch = scratch(environment, "lock");
+    let mut rig = rig(environment);
+    let options = FileOptions { lock: true, ..FileOptions::WRITE };
+    let holder = open(environment, &mut rig, &scratch.file("f"), options);
+    let refused = environment.open_file(&scratch.file("f"), options).expect_err("somebody holds it");
+    assert!(refused.is_held(), "{refused}");
+    environment.open_file(&scratch.file("f"), FileOptions::READ).expect("a reader does not ask for the lock");
+    rig.driver.close(holder);
+    let deadline = rig.driver.now() + crate::rig::PATIENCE;
+    while environment.open_file(&scratch.file("f"), options).is_err_and(|error| error.is_held()) {
+        assert!(rig.driver.now() < deadline, "the lock outlives its descriptor");
+        rig.poll();
+    }
 }
 
 fn a_directory_is_checked_and_left_clean<E: Environment>(environment: &E) {

@@ -1,0 +1,197 @@
+//! Journal blocks: the unit in which the journal is written and synced.
+
+use ng_io::Buffer;
+use ng_wire::primitive::{put_u32, put_u64, put_u128};
+
+use crate::PAGE;
+use crate::bytes::{Fields, count32, put_zero};
+use crate::checksum::checksum;
+use crate::envelope::Kind;
+use crate::record::{RECORD_HEADER, RecordHeader};
+use crate::refusal::{Reason, Refusal};
+
+/// Bytes of a block's header.
+pub const BLOCK_HEADER: usize = 256;
+
+/// Records one block can hold.
+pub const RECORDS_MAX: usize = 65_536;
+
+/// Bodies begin at multiples of this.
+const BODY_ALIGNMENT: usize = 8;
+
+/// The structure's marks and bounds.
+pub const KIND: Kind = Kind { name: "block", magic: *b"NGBLOCK\0", size: (BLOCK_HEADER, BLOCK_HEADER) };
+
+/// What the header of a block says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockHeader {
+    /// The superblock's mark of this journal.
+    pub journal: u128,
+    /// Checksum of the header before, 0 in the first of an incarnation.
+    pub previous: u128,
+    /// Number of the block.
+    pub sequence: u64,
+    /// Incarnation of the writer.
+    pub incarnation: u64,
+    /// Every block up to here was synced when this one was formed.
+    pub synced_through: u64,
+    /// The oldest block a recovery needs.
+    pub oldest: u64,
+    /// Position in its file.
+    pub offset: u64,
+    /// Number of its file.
+    pub file: u32,
+    /// Bytes of the whole block.
+    pub bytes: u32,
+    /// How many records it has.
+    pub records: u32,
+    /// Checksum of the directory.
+    pub directory_checksum: u128,
+}
+
+/// A record found in a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockRecord {
+    /// Its header.
+    pub header: RecordHeader,
+    /// Its identity.
+    pub checksum: u128,
+    /// Where its body begins in the block.
+    pub body_start: usize,
+    /// Whether the body fits its checksum.
+    pub whole: bool,
+}
+
+/// Bytes that a body takes in a block.
+#[must_use]
+pub const fn body_bytes(length: usize) -> usize {
+    length.next_multiple_of(BODY_ALIGNMENT)
+}
+
+/// Bytes of a block of `records` records whose bodies take `bodies` bytes.
+#[must_use]
+pub const fn block_bytes(records: usize, bodies: usize) -> usize {
+    (BLOCK_HEADER + RECORD_HEADER * records + bodies).next_multiple_of(PAGE)
+}
+
+/// Builds a block's bytes for direct I/O. Size, record count and checksums of `header` are filled in; returns them with the
+/// bytes and the checksum of the header.
+#[must_use]
+pub fn encode(mut header: BlockHeader, records: &[(RecordHeader, Vec<u8>)]) -> (Buffer, BlockHeader, u128) {
+    let bodies = records.iter().map(|(_, body)| body_bytes(body.len())).sum();
+    let bytes = block_bytes(records.len(), bodies);
+    let mut directory = Vec::with_capacity(RECORD_HEADER * records.len());
+    for (record, _) in records {
+        record.encode(&mut directory);
+    }
+    header.bytes = count32(bytes);
+    header.records = count32(records.len());
+    header.directory_checksum = checksum(&directory);
+    let (front, header_checksum) = header.encode();
+    let mut buffer = Buffer::aligned(bytes);
+    buffer.extend_from_slice(&front);
+    buffer.extend_from_slice(&directory);
+    for (_, body) in records {
+        buffer.extend_from_slice(body);
+        pad(&mut buffer, BODY_ALIGNMENT);
+    }
+    pad(&mut buffer, PAGE);
+    (buffer, header, header_checksum)
+}
+
+fn pad(buffer: &mut Buffer, unit: usize) {
+    const ZERO: [u8; PAGE] = [0; PAGE];
+    let missing = buffer.len().next_multiple_of(unit) - buffer.len();
+    buffer.extend_from_slice(&ZERO[..missing]);
+}
+
+impl BlockHeader {
+    /// The header's bytes and their checksum.
+    #[must_use]
+    pub fn encode(&self) -> (Vec<u8>, u128) {
+        let mut bytes = Vec::with_capacity(BLOCK_HEADER);
+        let sum = KIND.seal(&mut bytes, |into| {
+            put_u128(into, self.journal);
+            put_u128(into, self.previous);
+            for field in [self.sequence, self.incarnation, self.synced_through, self.oldest, self.offset] {
+                put_u64(into, field);
+            }
+            put_u32(into, self.file);
+            put_u32(into, self.bytes);
+            put_u32(into, self.records);
+            put_u32(into, 0);
+            put_u128(into, self.directory_checksum);
+            put_zero(into, 120);
+        });
+        (bytes, sum)
+    }
+
+    /// Reads a header from the front of a page; returns its checksum too.
+    pub fn decode(page: &[u8]) -> Result<(Self, u128), Refusal> {
+        let opened = KIND.open(page)?;
+        let mut fields = Fields::new(KIND.name, opened.content);
+        let header = Self {
+            journal: fields.u128("journal")?,
+            previous: fields.u128("previous")?,
+            sequence: fields.u64("sequence")?,
+            incarnation: fields.u64("incarnation")?,
+            synced_through: fields.u64("synced through")?,
+            oldest: fields.u64("oldest")?,
+            offset: fields.u64("offset")?,
+            file: fields.u32("file")?,
+            bytes: fields.u32("bytes")?,
+            records: count32(fields.count("records", 0, count32(RECORDS_MAX))?),
+            directory_checksum: {
+                fields.zero("reserved", 4)?;
+                fields.u128("directory checksum")?
+            },
+        };
+        fields.zero("reserved", 120)?;
+        fields.finish()?;
+        header.check()?;
+        Ok((header, opened.checksum))
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let refuse = |field, value| Err(Refusal::new(KIND.name, field, Reason::Value(value)));
+        let least = block_bytes(self.records as usize, 0);
+        if !(self.bytes as usize).is_multiple_of(PAGE) || (self.bytes as usize) < least {
+            return refuse("bytes", u64::from(self.bytes));
+        }
+        if self.sequence == 0 || self.sequence == u64::MAX {
+            return refuse("sequence", self.sequence);
+        }
+        if self.oldest == 0 || self.oldest > self.sequence {
+            return refuse("oldest", self.oldest);
+        }
+        if self.synced_through >= self.sequence {
+            return refuse("synced through", self.synced_through);
+        }
+        Ok(())
+    }
+
+    /// Reads the directory and checks each body of the whole block.
+    ///
+    /// A refusal means that the directory cannot be trusted, so the block may have held anything.
+    pub fn records(&self, block: &[u8]) -> Result<Vec<BlockRecord>, Refusal> {
+        let mut fields = Fields::new(KIND.name, block);
+        fields.bytes("header", BLOCK_HEADER)?;
+        let directory = fields.bytes("directory", RECORD_HEADER * self.records as usize)?;
+        if checksum(directory) != self.directory_checksum {
+            return Err(fields.refuse("directory checksum", Reason::Checksum));
+        }
+        let mut body_start = BLOCK_HEADER + directory.len();
+        let mut records = Vec::with_capacity(self.records as usize);
+        for bytes in directory.chunks_exact(RECORD_HEADER) {
+            let (header, identity) = RecordHeader::decode(bytes)?;
+            let end = body_start.saturating_add(header.body_length as usize);
+            if end > self.bytes as usize {
+                return Err(fields.refuse("bodies", Reason::Value(end as u64)));
+            }
+            let whole = block.get(body_start..end).is_some_and(|body| checksum(body) == header.body_checksum);
+            records.push(BlockRecord { header, checksum: identity, body_start, whole });
+            body_start += body_bytes(header.body_length as usize);
+        }
+        Ok(records)
+    }
+}

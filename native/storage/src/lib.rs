@@ -1,0 +1,31 @@
+//! What server-ng keeps on disk: the journal and the files around it. `FORMAT.md` beside this crate says what every byte
+//! means.
+//!
+//! Codecs are pure: bytes to values and back, each refusal naming structure, field and reason. The journal is a core
+//! that takes events and returns effects ([`journal::PrepareJournal`]) and a thin shell that performs them through a
+//! driver.
+
+#![forbid(unsafe_code)]
+
+pub mod block;
+mod bytes;
+pub mod checksum;
+pub mod describe;
+pub mod envelope;
+pub mod footer;
+pub mod index;
+pub mod journal;
+pub mod layout;
+pub mod manifest;
+pub mod record;
+pub mod record_body;
+pub mod refusal;
+pub mod segment;
+pub mod segments_file;
+pub mod superblock;
+pub mod superblock_writer;
+
+/// The unit in which files are laid out: what direct I/O accepts on every device we know.
+pub const PAGE: usize = ng_io::buffer::PAGE;
+
+pub use refusal::{Reason, Refusal};

@@ -1,0 +1,151 @@
+//! Manifests: where each group's segments and offsets stood.
+
+use ng_wire::primitive::{put_u8, put_u32, put_u64, put_u128};
+
+use crate::bytes::{Fields, count32, put_zero};
+use crate::checksum::checksum;
+use crate::envelope::Kind;
+use crate::refusal::{Reason, Refusal};
+
+const ENTRY: usize = 64;
+const STORED_OFFSET: usize = 24;
+const SIZE: usize = 128;
+
+/// The structure's marks and bounds.
+pub const KIND: Kind = Kind { name: "manifest", magic: *b"NGMANIFS", size: (SIZE, SIZE) };
+
+/// Where the groups of a shard stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Identity of the node.
+    pub node: u128,
+    /// The superblock names it.
+    pub sequence: u64,
+    /// Which shard.
+    pub shard: u32,
+    /// Ascending by group.
+    pub groups: Vec<GroupEntry>,
+}
+
+/// Where one group stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupEntry {
+    /// Which group.
+    pub group: u64,
+    /// Everything up to this op is in segments or in this entry.
+    pub checkpointed_op: u64,
+    /// `u64::MAX` for none.
+    pub last_offset: u64,
+    /// The purge generation.
+    pub purge_generation: u64,
+    /// Checksum of the prepare of the checkpointed op.
+    pub chain: u128,
+    /// Ascending by consumer.
+    pub offsets: Vec<StoredOffset>,
+}
+
+/// How far one consumer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StoredOffset {
+    /// 1 for a consumer, 2 for a group of them.
+    pub kind: u8,
+    /// Its id.
+    pub id: u64,
+    /// What it stored.
+    pub offset: u64,
+}
+
+impl Manifest {
+    /// The file's bytes and the checksum by which the superblock names it.
+    #[must_use]
+    pub fn encode(&self) -> (Vec<u8>, u128) {
+        let mut entries = Vec::new();
+        for entry in &self.groups {
+            entry.encode(&mut entries);
+        }
+        let mut bytes = Vec::with_capacity(SIZE + entries.len());
+        let sum = KIND.seal(&mut bytes, |into| {
+            put_u128(into, self.node);
+            put_u128(into, checksum(&entries));
+            put_u64(into, self.sequence);
+            put_u64(into, entries.len() as u64);
+            put_u32(into, self.shard);
+            put_u32(into, count32(self.groups.len()));
+            put_zero(into, 40);
+        });
+        bytes.extend_from_slice(&entries);
+        (bytes, sum)
+    }
+
+    /// Reads a whole file.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Refusal> {
+        let opened = KIND.open(bytes)?;
+        let mut fields = Fields::new(KIND.name, opened.content);
+        let node = fields.u128("node")?;
+        let entries_checksum = fields.u128("entries checksum")?;
+        let sequence = fields.u64("sequence")?;
+        let entry_bytes = fields.u64("entry bytes")?;
+        let shard = fields.u32("shard")?;
+        let count = fields.u32("entries")?;
+        fields.zero("reserved", 40)?;
+        if entry_bytes != opened.rest.len() as u64 {
+            return Err(fields.refuse("entry bytes", Reason::Value(entry_bytes)));
+        }
+        if checksum(opened.rest) != entries_checksum {
+            return Err(fields.refuse("entries checksum", Reason::Checksum));
+        }
+        let mut fields = Fields::new(KIND.name, opened.rest);
+        let mut groups: Vec<GroupEntry> = Vec::new();
+        for number in 0..count {
+            let entry = GroupEntry::decode(&mut fields)?;
+            if groups.last().is_some_and(|last| last.group >= entry.group) {
+                return Err(fields.refuse("group", Reason::Order(u64::from(number))));
+            }
+            groups.push(entry);
+        }
+        fields.finish()?;
+        Ok(Self { node, sequence, shard, groups })
+    }
+}
+
+impl GroupEntry {
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.reserve(ENTRY + STORED_OFFSET * self.offsets.len());
+        for field in [self.group, self.checkpointed_op, self.last_offset, self.purge_generation] {
+            put_u64(into, field);
+        }
+        put_u128(into, self.chain);
+        put_u32(into, count32(self.offsets.len()));
+        put_zero(into, 12);
+        for stored in &self.offsets {
+            put_u8(into, stored.kind);
+            put_zero(into, 7);
+            put_u64(into, stored.id);
+            put_u64(into, stored.offset);
+        }
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let group = fields.u64("group")?;
+        let checkpointed_op = fields.u64("checkpointed op")?;
+        let last_offset = fields.u64("last offset")?;
+        let purge_generation = fields.u64("purge generation")?;
+        let chain = fields.u128("chain")?;
+        let count = fields.u32("offsets")?;
+        fields.zero("reserved", 12)?;
+        let mut offsets: Vec<StoredOffset> = Vec::new();
+        for number in 0..count {
+            let kind = fields.u8("kind")?;
+            fields.zero("reserved", 7)?;
+            let stored = StoredOffset { kind, id: fields.u64("id")?, offset: fields.u64("offset")? };
+            if !(1..=2).contains(&kind) {
+                return Err(fields.refuse("kind", Reason::Value(u64::from(kind))));
+            }
+            if offsets.last().is_some_and(|last| (last.kind, last.id) >= (stored.kind, stored.id)) {
+                return Err(fields.refuse("stored offset", Reason::Order(u64::from(number))));
+            }
+            offsets.push(stored);
+        }
+        Ok(Self { group, checkpointed_op, last_offset, purge_generation, chain, offsets })
+    }
+}

@@ -1,0 +1,132 @@
+//! SEGMENTS: the segments of a group, in order.
+
+use ng_wire::primitive::{put_u32, put_u64, put_u128};
+
+use crate::bytes::{Fields, count32, put_zero};
+use crate::envelope::Kind;
+use crate::refusal::{Reason, Refusal};
+
+const SIZE: usize = 96;
+const ENTRY: usize = 64;
+const SEGMENTS_MAX: u32 = 65_536;
+
+/// The structure's marks and bounds.
+pub const KIND: Kind =
+    Kind { name: "segments", magic: *b"NGSEGMTS", size: (SIZE, SIZE + ENTRY * SEGMENTS_MAX as usize) };
+
+/// The segments of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentsFile {
+    /// Identity of the node.
+    pub node: u128,
+    /// Which group.
+    pub group: u64,
+    /// The purge generation.
+    pub purge_generation: u64,
+    /// Of this file, from 1.
+    pub sequence: u64,
+    /// Ascending and apart; only the last may be unsealed.
+    pub segments: Vec<SegmentEntry>,
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentEntry {
+    /// The first offset, which names the file.
+    pub base_offset: u64,
+    /// `u64::MAX` until sealed.
+    pub last_offset: u64,
+    /// Smallest timestamp of its batches.
+    pub min_timestamp: u64,
+    /// Greatest timestamp of its batches.
+    pub max_timestamp: u64,
+    /// Bytes of the batches, 0 until sealed.
+    pub bytes: u64,
+    /// 0, or which compaction made it.
+    pub generation: u32,
+    /// Checksum of the footer, 0 until sealed.
+    pub footer: u128,
+}
+
+impl SegmentEntry {
+    /// The name of its file.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        match self.generation {
+            0 => format!("{:020}.log", self.base_offset),
+            generation => format!("{:020}.{generation}.log", self.base_offset),
+        }
+    }
+
+    /// Whether nothing is appended to it any more.
+    #[must_use]
+    pub const fn is_sealed(&self) -> bool {
+        self.last_offset != u64::MAX
+    }
+}
+
+impl SegmentsFile {
+    /// The file's bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(SIZE + ENTRY * self.segments.len());
+        KIND.seal(&mut bytes, |into| {
+            put_u128(into, self.node);
+            put_u64(into, self.group);
+            put_u64(into, self.purge_generation);
+            put_u64(into, self.sequence);
+            put_u32(into, count32(self.segments.len()));
+            put_zero(into, 20);
+            for entry in &self.segments {
+                for field in [
+                    entry.base_offset,
+                    entry.last_offset,
+                    entry.min_timestamp,
+                    entry.max_timestamp,
+                    entry.bytes,
+                ] {
+                    put_u64(into, field);
+                }
+                put_u32(into, entry.generation);
+                put_u32(into, 0);
+                put_u128(into, entry.footer);
+            }
+        });
+        bytes
+    }
+
+    /// Reads a whole file.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Refusal> {
+        let mut fields = Fields::new(KIND.name, KIND.open_all(bytes)?.content);
+        let node = fields.u128("node")?;
+        let group = fields.u64("group")?;
+        let purge_generation = fields.u64("purge generation")?;
+        let sequence = fields.u64("sequence")?;
+        let count = fields.count("segments", 0, SEGMENTS_MAX)?;
+        fields.zero("reserved", 20)?;
+        let mut segments: Vec<SegmentEntry> = Vec::new();
+        for number in 0..count {
+            let entry = decode_entry(&mut fields)?;
+            let after_last =
+                segments.last().is_none_or(|last| last.is_sealed() && last.last_offset < entry.base_offset);
+            if !after_last || entry.last_offset < entry.base_offset {
+                return Err(fields.refuse("segment", Reason::Order(number as u64)));
+            }
+            segments.push(entry);
+        }
+        fields.finish()?;
+        Ok(Self { node, group, purge_generation, sequence, segments })
+    }
+}
+
+fn decode_entry(fields: &mut Fields<'_>) -> Result<SegmentEntry, Refusal> {
+    let base_offset = fields.u64("base offset")?;
+    let last_offset = fields.u64("last offset")?;
+    let min_timestamp = fields.u64("min timestamp")?;
+    let max_timestamp = fields.u64("max timestamp")?;
+    let bytes = fields.u64("bytes")?;
+    let generation = fields.u32("generation")?;
+    fields.zero("reserved", 4)?;
+    let footer = fields.u128("footer")?;
+    Ok(SegmentEntry { base_offset, last_offset, min_timestamp, max_timestamp, bytes, generation, footer })
+}

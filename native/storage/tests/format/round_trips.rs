@@ -1,0 +1,214 @@
+//! Whatever is written is read back the same.
+
+use ng_storage::block::{self, BlockHeader};
+use ng_storage::footer::Footer;
+use ng_storage::index::{Index, IndexEntry};
+use ng_storage::layout::{JournalName, Layout};
+use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
+use ng_storage::record::{Level, RecordHeader, RecordKind};
+use ng_storage::record_body::{MarkBody, OpenBody, ViewBody};
+use ng_storage::segment::{Batch, Found, look};
+use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
+use ng_storage::superblock::{Genesis, ManifestPointer, Superblock};
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+
+use crate::values;
+
+fn kind() -> impl Strategy<Value = RecordKind> {
+    prop_oneof![
+        Just(RecordKind::Prepare),
+        Just(RecordKind::View),
+        Just(RecordKind::Open),
+        Just(RecordKind::Close),
+        Just(RecordKind::Install),
+        Just(RecordKind::Mark),
+    ]
+}
+
+prop_compose! {
+    fn header()(
+        wide in any::<[u128; 3]>(),
+        numbers in any::<[u64; 6]>(),
+        kind in kind(),
+        persisted in any::<bool>(),
+        operation in any::<u16>(),
+        epoch in any::<u32>(),
+        body_length in any::<u32>(),
+    ) -> RecordHeader {
+        let [body_checksum, parent, client] = wide;
+        let [group, op, view, request, timestamp, commit] = numbers;
+        let level = if persisted { Level::Persisted } else { Level::Replicated };
+        RecordHeader {
+            body_checksum, parent, client, group, op, view, request, timestamp, commit, kind, level, operation,
+            body_length, epoch,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn record_headers(header in header()) {
+        let mut bytes = Vec::new();
+        let identity = header.encode(&mut bytes);
+        prop_assert_eq!(RecordHeader::decode(&bytes), Ok((header, identity)));
+    }
+
+    #[test]
+    fn blocks(bodies in vec((header(), vec(any::<u8>(), 0..9_000)), 0..9), numbers in any::<[u32; 4]>()) {
+        let records: Vec<_> = bodies
+            .into_iter()
+            .map(|(header, body)| {
+                let plain = RecordHeader::of(header.kind, header.group, &body);
+                let (body_checksum, body_length) = (plain.body_checksum, plain.body_length);
+                (RecordHeader { body_checksum, body_length, ..header }, body)
+            })
+            .collect();
+        let header = BlockHeader {
+            journal: values::JOURNAL,
+            previous: u128::from(numbers[0]),
+            sequence: u64::from(numbers[1]) + 2,
+            incarnation: 1,
+            synced_through: u64::from(numbers[1]),
+            oldest: 1,
+            offset: u64::from(numbers[2]),
+            file: numbers[3],
+            bytes: 0,
+            records: 0,
+            directory_checksum: 0,
+        };
+        let (bytes, written, checksum) = block::encode(header, &records);
+        prop_assert_eq!(BlockHeader::decode(&bytes), Ok((written, checksum)));
+        prop_assert_eq!(bytes.len(), written.bytes as usize);
+        let read = written.records(&bytes).expect("a good directory");
+        prop_assert_eq!(read.len(), records.len());
+        for (found, (header, body)) in read.iter().zip(&records) {
+            prop_assert!(found.whole);
+            prop_assert_eq!(found.header, *header);
+            prop_assert_eq!(&bytes[found.body_start..found.body_start + body.len()], &body[..]);
+        }
+    }
+
+    #[test]
+    fn view_bodies(ops in btree_set(1..1_000_u64, 0..9), above in 0..9_u64, numbers in any::<[u64; 3]>()) {
+        let headers: Vec<_> = ops.iter().rev().map(|op| values::prepare(7, *op, b"body")).collect();
+        let head = headers.first().map_or(0, |first| first.op) + above;
+        let [view, log_view, commit] = numbers;
+        let body = ViewBody { view, log_view, commit, head, headers };
+        prop_assert_eq!(ViewBody::decode(&body.encode(), 7), Ok(body.clone()));
+        prop_assert!(body.headers.is_empty() || ViewBody::decode(&body.encode(), 8).is_err());
+    }
+
+    #[test]
+    fn open_and_mark_bodies(blank in any::<bool>(), replicas in vec(any::<u128>(), 1..32), cuts in btree_set(any::<u64>(), 0..40)) {
+        let open = OpenBody { blank, replicas };
+        prop_assert_eq!(OpenBody::decode(&open.encode()), Ok(open));
+        let cuts: Vec<_> = cuts.into_iter().collect();
+        let mark = MarkBody { lost: cuts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect() };
+        prop_assert_eq!(MarkBody::decode(&mark.encode()), Ok(mark));
+    }
+
+    #[test]
+    fn layouts(names in btree_set(any::<(u32, u32)>(), 1..40), epoch in 1..u32::MAX, shard_count in 1..1025_u32) {
+        let journals = names.into_iter().map(|(epoch, shard)| JournalName { epoch, shard }).collect();
+        let layout = Layout { cluster: values::CLUSTER, node: values::NODE, epoch, shard_count, journals };
+        prop_assert_eq!(Layout::decode(&layout.encode()), Ok(layout));
+    }
+
+    #[test]
+    fn superblocks(wide in any::<[u128; 5]>(), numbers in any::<[u64; 4]>(), small in any::<[u32; 5]>(), clean in any::<bool>()) {
+        let superblock = Superblock {
+            cluster: wide[0],
+            node: wide[1],
+            journal: wide[2],
+            epoch: small[0],
+            shard: small[1] / 2,
+            shard_count: small[1] / 2 + 1,
+            clean,
+            sequence: numbers[0],
+            parent: wide[3],
+            incarnation: numbers[1],
+            manifest: ManifestPointer { sequence: numbers[2], checksum: wide[4] },
+            journal_file_bytes: (numbers[3] % 1_000_000 + 1) * 4096,
+            genesis: Genesis { frame_bytes_max: small[2], pipeline_depth: small[3], client_table_slots: small[4] },
+        };
+        let elected = Superblock::elect(&values::superblock_file(&superblock, &superblock)).expect("four copies");
+        prop_assert_eq!((elected.superblock, elected.agreeing), (superblock, 4));
+    }
+
+    #[test]
+    fn manifests(groups in btree_set(any::<u64>(), 0..20), consumers in btree_set((1..3_u8, any::<u64>()), 0..20), seed in any::<u64>()) {
+        let offsets: Vec<_> = consumers.into_iter().map(|(kind, id)| StoredOffset { kind, id, offset: seed ^ id }).collect();
+        let groups = groups
+            .into_iter()
+            .map(|group| GroupEntry {
+                group,
+                checkpointed_op: seed,
+                last_offset: !seed,
+                purge_generation: group ^ seed,
+                chain: u128::from(seed),
+                offsets: if group & 1 == 0 { offsets.clone() } else { Vec::new() },
+            })
+            .collect();
+        let manifest = Manifest { node: values::NODE, sequence: seed, shard: 1, groups };
+        prop_assert_eq!(Manifest::decode(&manifest.encode().0), Ok(manifest));
+    }
+
+    #[test]
+    fn segments_files_and_indexes(cuts in btree_set(0..u64::MAX, 0..40), seed in any::<u32>()) {
+        let cuts: Vec<_> = cuts.into_iter().collect();
+        let segments = cuts.chunks_exact(2).map(|pair| SegmentEntry {
+            base_offset: pair[0],
+            last_offset: pair[1],
+            min_timestamp: 1,
+            max_timestamp: 2,
+            bytes: u64::from(seed),
+            generation: seed,
+            footer: 3,
+        });
+        let file = SegmentsFile { node: 1, group: 2, purge_generation: 3, sequence: 4, segments: segments.collect() };
+        prop_assert_eq!(SegmentsFile::decode(&file.encode()), Ok(file));
+        let entries = cuts.iter().map(|cut| IndexEntry { offset: *cut, timestamp: cut / 2, position: *cut }).collect();
+        let index = Index { group: 1, base_offset: 2, segment_bytes: u64::MAX, generation: seed, entries };
+        prop_assert_eq!(Index::decode(&index.encode()), Ok(index));
+    }
+
+    #[test]
+    fn footers(bytes in 0..9_000_000_u64, numbers in any::<[u64; 8]>(), generation in any::<u32>()) {
+        let footer = Footer {
+            group: numbers[0],
+            base_offset: numbers[1],
+            last_offset: numbers[2],
+            messages: numbers[3],
+            first_op: numbers[4],
+            last_op: numbers[5],
+            bytes,
+            min_timestamp: numbers[6],
+            max_timestamp: numbers[7],
+            generation,
+            digests: (0..bytes.div_ceil(1 << 20)).map(u128::from).collect(),
+        };
+        let (encoded, checksum) = footer.encode();
+        prop_assert_eq!(Footer::decode(&encoded), Ok((footer, checksum)));
+    }
+
+    #[test]
+    fn a_segment_is_walked_batch_by_batch_wherever_pages_fall(sizes in vec(vec(0..5_000_usize, 1..4), 1..8)) {
+        let mut file = Vec::new();
+        let mut expected = Vec::new();
+        for (number, sizes) in (0_u64..).zip(&sizes) {
+            let payloads: Vec<_> = sizes.iter().map(|size| vec![0_u8; *size]).collect();
+            let payloads: Vec<_> = payloads.iter().map(Vec::as_slice).collect();
+            let batch = values::batch(number * 10, 1_000, &payloads);
+            expected.push(number * 10 + sizes.len() as u64 - 1);
+            file.extend_from_slice(&batch);
+        }
+        file.resize(file.len().next_multiple_of(4096) + 4096, 0);
+        let (mut at, mut found) = (0, Vec::new());
+        while let Found::Batch(Batch { header, last_offset }) = look(&file[at..], at).expect("good batches") {
+            found.push(last_offset);
+            at += usize::try_from(header.length).expect("short");
+        }
+        prop_assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,157 @@
+//! Bit rot, unreadable sectors and lost files of a journal that was synced: reported, or of no account; never absence.
+
+use std::collections::BTreeMap;
+
+use ng_io::SimulatedEnvironment;
+use ng_storage::block::BlockHeader;
+use ng_storage::journal::recovery::{Damage, recover};
+use ng_storage::journal::scan::FoundBlock;
+use ng_storage::journal::{Event, SlotState};
+
+use crate::rig::{Found, LIMITS, Rig, path, prepare};
+
+const OPS: u64 = 40;
+
+fn body(op: u64) -> Vec<u8> {
+    vec![op.to_le_bytes()[0]; usize::try_from(op * 37 % 900).expect("small")]
+}
+
+/// A journal with forty acknowledged ops and a mark behind them, always the same.
+fn written() -> SimulatedEnvironment {
+    let mut rig = Rig::create(11);
+    rig.settle();
+    for op in 1..=OPS {
+        rig.append(prepare(5, op, 1, &body(op)), body(op)).expect("room");
+        if op % 7 == 0 {
+            rig.settle();
+        }
+    }
+    rig.settle();
+    rig.step(Event::Idle);
+    rig.settle();
+    rig.environment.kill();
+    rig.environment
+}
+
+/// Every op is there as it was, or something is reported. Returns whether something was.
+fn is_reported(environment: &SimulatedEnvironment, story: &str) -> bool {
+    let found = Found::read(environment.clone(), 2, &BTreeMap::new());
+    let damage = &found.recovered.damage;
+    for op in 1..=OPS {
+        let Some(located) = found.recovered.locate(5, op) else {
+            assert!(!damage.is_empty(), "{story}: op {op} is absent");
+            continue;
+        };
+        match located.state {
+            SlotState::Present => assert_eq!(found.body(5, op), Some(body(op)), "{story}: op {op}"),
+            _ => assert!(
+                damage
+                    .iter()
+                    .any(|one| matches!(one, Damage::Record { group: 5, op: damaged, .. } if *damaged == op)),
+                "{story}: op {op}"
+            ),
+        }
+    }
+    !damage.is_empty()
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_reported_or_of_no_account() {
+    let (mut reported, mut harmless) = (0, 0);
+    let used = 32 * 4096;
+    for position in (0..used).step_by(61) {
+        let environment = written();
+        let (file, at) = (position / 65_536, position % 65_536);
+        assert!(environment.rot(&path(u32::try_from(file).expect("few")), at, 1 << (position % 8)));
+        if is_reported(&environment, &format!("byte {at} of file {file}")) {
+            reported += 1;
+        } else {
+            harmless += 1;
+        }
+    }
+    assert!(reported > 100 && harmless > 100, "{reported} {harmless}");
+}
+
+#[test]
+fn an_unreadable_sector_is_reported_or_of_no_account() {
+    let mut reported = 0;
+    for sector in 0..200 {
+        let environment = written();
+        assert!(environment.spoil(&path(0), sector * 512 % 65_536));
+        reported += u32::from(is_reported(&environment, &format!("sector {sector}")));
+    }
+    assert!(reported > 50, "{reported}");
+}
+
+#[test]
+fn a_journal_without_a_single_block_is_damage() {
+    let environment = written();
+    for file in 0..2 {
+        for position in (0..usize::try_from(LIMITS.file_bytes).expect("small")).step_by(4096) {
+            environment.rot(&path(file), position + 40, 0xff);
+        }
+    }
+    let found = Found::read(environment, 2, &BTreeMap::new());
+    assert_eq!(found.recovered.damage, [Damage::Everything]);
+}
+
+#[test]
+fn a_damaged_body_names_its_record_and_a_new_copy_heals_it() {
+    let environment = written();
+    let found = Found::read(environment.clone(), 2, &BTreeMap::new());
+    let located = found.recovered.locate(5, 20).expect("an op");
+    let position = usize::try_from(located.offset).expect("small");
+    environment.rot(&path(located.file.expect("written")), position, 4);
+    environment.kill();
+
+    let found = Found::read(environment, 2, &BTreeMap::new());
+    let [Damage::Record { group: 5, op: 20, checksum, .. }] = found.recovered.damage[..] else {
+        panic!("one record is damaged: {:?}", found.recovered.damage);
+    };
+    assert_eq!(checksum, prepare(5, 20, 1, &body(20)).checksum());
+
+    // As a replica does: go on, get the record from a peer, append it again.
+    let mut rig = found.resume();
+    rig.append(prepare(5, 20, 1, &body(20)), body(20)).expect("the same record");
+    rig.settle();
+    rig.environment.cut_power();
+    let found = rig.reopen(&BTreeMap::new());
+    assert_eq!(found.recovered.damage, []);
+    assert_eq!(found.body(5, 20), Some(body(20)));
+}
+
+#[test]
+fn a_block_that_the_next_one_was_not_written_behind_is_damage() {
+    let block = |sequence, previous| {
+        let header = BlockHeader {
+            journal: 1,
+            previous,
+            sequence,
+            incarnation: 1,
+            synced_through: sequence - 1,
+            oldest: 65,
+            offset: (sequence - 65) * 4096,
+            file: 0,
+            bytes: 4096,
+            records: 0,
+            directory_checksum: 0,
+        };
+        FoundBlock { header, checksum: u128::from(sequence), records: Some(Vec::new()) }
+    };
+    let chained = vec![block(65, 0), block(66, 65), block(67, 66)];
+    assert_eq!(recover(chained, 2, &BTreeMap::new()).damage, []);
+    let phantom = vec![block(65, 0), block(66, 65), block(67, 99)];
+    assert_eq!(recover(phantom, 2, &BTreeMap::new()).damage, [Damage::Blocks { first: 66, last: 66 }]);
+}
+
+#[test]
+fn a_block_of_another_journal_is_not_a_block() {
+    let environment = written();
+    let foreign = environment.file_bytes(&path(0)).expect("the file");
+    let mut scan = ng_storage::journal::scan::FileScan::new(0x4a4b, 0, LIMITS.file_bytes);
+    while let Some((offset, count)) = scan.wants() {
+        let start = usize::try_from(offset).expect("small");
+        scan.feed(Some(&foreign[start..start + count]));
+    }
+    assert!(scan.finish().is_empty());
+}

@@ -1,0 +1,10 @@
+//! The journal on the simulated disk: what was acknowledged is there after any crash, and damage is never absence.
+
+#![allow(missing_docs)]
+#![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
+
+mod crashes;
+mod damage;
+mod model;
+mod pressure;
+mod rig;

@@ -1,0 +1,182 @@
+//! A journal with its shell on a simulated machine, driven step by step, and the next process after a crash.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ng_io::simulated::SimulatedDriver;
+use ng_io::{Driver, DriverLimits, Environment, SimulatedEnvironment, Wait};
+use ng_storage::journal::recovery::Recovered;
+use ng_storage::journal::shell::{JournalHome, JournalShell, file_name};
+use ng_storage::journal::{Effect, Event, JournalFault, Limits, Position, PrepareJournal, Refused};
+use ng_storage::record::{RecordHeader, RecordKind};
+
+pub(crate) const LIMITS: Limits = Limits {
+    file_bytes: 64 * 1024,
+    files_max: 6,
+    block_bytes_target: 16 * 1024,
+    queued_bytes_max: 64 * 1024,
+    window_max: 64,
+    slots_max: 256,
+};
+
+const DRIVER: DriverLimits = DriverLimits { operations_max: 16, handles_max: 16 };
+
+pub(crate) struct Rig {
+    pub(crate) environment: SimulatedEnvironment,
+    driver: SimulatedDriver,
+    shell: JournalShell<SimulatedEnvironment>,
+    pub(crate) journal: PrepareJournal,
+    effects: Vec<Effect>,
+    incarnation: u64,
+    pub(crate) durable: u64,
+    pub(crate) damaged: Vec<(u64, u64)>,
+    pub(crate) fault: Option<JournalFault>,
+}
+
+pub(crate) fn home() -> JournalHome {
+    JournalHome { directory: PathBuf::from("shard"), direct: true, journal: 0x4a4a, first_token: 100 }
+}
+
+pub(crate) fn path(file: u32) -> PathBuf {
+    home().directory.join(file_name(file))
+}
+
+impl Rig {
+    pub(crate) fn create(seed: u64) -> Self {
+        let environment = SimulatedEnvironment::new(seed);
+        let mut driver = environment.driver(DRIVER).expect("a driver");
+        let (shell, recovered) =
+            JournalShell::create(environment.clone(), &mut driver, home(), LIMITS).expect("a healthy disk");
+        let mut rig = Self::start(environment, driver, shell, recovered, 1);
+        rig.settle();
+        rig
+    }
+
+    /// What the next process finds; the caller judges it before it goes on with [`Found::resume`].
+    pub(crate) fn reopen(self, floors: &BTreeMap<u64, u64>) -> Found {
+        Found::read(self.environment, self.incarnation + 1, floors)
+    }
+
+    fn start(
+        environment: SimulatedEnvironment,
+        driver: SimulatedDriver,
+        shell: JournalShell<SimulatedEnvironment>,
+        recovered: Recovered,
+        incarnation: u64,
+    ) -> Self {
+        let mut effects = Vec::new();
+        let journal = PrepareJournal::resume(home().journal, incarnation, LIMITS, recovered, &mut effects);
+        let mut rig = Self {
+            environment,
+            driver,
+            shell,
+            journal,
+            effects,
+            incarnation,
+            durable: 0,
+            damaged: Vec::new(),
+            fault: None,
+        };
+        rig.perform();
+        rig
+    }
+
+    pub(crate) fn append(&mut self, header: RecordHeader, body: Vec<u8>) -> Result<Position, Refused> {
+        let position = self.journal.append(header, body, &mut self.effects);
+        self.perform();
+        position
+    }
+
+    pub(crate) fn step(&mut self, event: Event) {
+        self.journal.step(event, &mut self.effects);
+        self.perform();
+    }
+
+    /// Lets the disk work for a while; false if it has nothing to do.
+    pub(crate) fn work(&mut self, nanos: u64) -> bool {
+        let mut completions = Vec::new();
+        let deadline = self.environment.now() + Duration::from_nanos(nanos);
+        self.driver.complete(Wait::Until(deadline), &mut completions).expect("the process lives");
+        let worked = !completions.is_empty();
+        for completion in completions {
+            if let Some(event) = self.shell.event(&mut self.driver, completion) {
+                self.step(event);
+            }
+        }
+        worked
+    }
+
+    /// Lets the disk work until the journal is quiet.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..10_000 {
+            if !self.work(1_000_000) && (self.journal.is_quiet() || self.fault.is_some()) {
+                return;
+            }
+        }
+        panic!("the journal never becomes quiet");
+    }
+
+    fn perform(&mut self) {
+        let mut events = Vec::new();
+        self.shell.perform(&mut self.driver, &mut self.effects, &mut events);
+        for effect in std::mem::take(&mut self.effects) {
+            match effect {
+                Effect::Durable { through } => {
+                    assert!(through > self.durable, "durability goes forward");
+                    self.durable = through;
+                }
+                Effect::Damaged { group, op } => self.damaged.push((group, op)),
+                Effect::Fatal(fault) => self.fault = Some(fault),
+                other => panic!("left undone: {other:?}"),
+            }
+        }
+        for event in events {
+            self.step(event);
+        }
+    }
+}
+
+/// What a process finds when it opens the journal.
+pub(crate) struct Found {
+    pub(crate) environment: SimulatedEnvironment,
+    driver: SimulatedDriver,
+    shell: JournalShell<SimulatedEnvironment>,
+    incarnation: u64,
+    pub(crate) recovered: Recovered,
+}
+
+impl Found {
+    pub(crate) fn read(
+        environment: SimulatedEnvironment,
+        incarnation: u64,
+        floors: &BTreeMap<u64, u64>,
+    ) -> Self {
+        let mut driver = environment.driver(DRIVER).expect("a driver");
+        let (shell, recovered) =
+            JournalShell::recover(environment.clone(), &mut driver, home(), LIMITS, floors)
+                .expect("files that open");
+        Self { environment, driver, shell, incarnation, recovered }
+    }
+
+    pub(crate) fn resume(self) -> Rig {
+        Rig::start(self.environment, self.driver, self.shell, self.recovered, self.incarnation)
+    }
+
+    /// The view of a group, 0 before its first.
+    pub(crate) fn view(&self, group: u64) -> u64 {
+        self.recovered.view(group).unwrap_or(0)
+    }
+
+    /// The body of an op as it is on the disk.
+    pub(crate) fn body(&self, group: u64, op: u64) -> Option<Vec<u8>> {
+        let located = self.recovered.locate(group, op)?;
+        let file = self.environment.file_bytes(&path(located.file?))?;
+        let start = usize::try_from(located.offset).ok()?;
+        file.get(start..start + located.length as usize).map(<[u8]>::to_vec)
+    }
+}
+
+pub(crate) fn prepare(group: u64, op: u64, view: u64, body: &[u8]) -> RecordHeader {
+    RecordHeader { op, view, ..RecordHeader::of(RecordKind::Prepare, group, body) }
+}

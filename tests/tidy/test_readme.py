@@ -16,8 +16,8 @@ from tests.support.notify_socket import READY_WITHIN
 from tests.tidy.readme_session import Command, Run, Start, Stop, steps
 
 _STRICT = ("bash", "-euo", "pipefail", "-c")
-# Threads of the real client may call into an interpreter that is going away, which aborts the process after its last
-# line, now and then. What was printed before says whether the session went as shown.
+# Threads of the real client may call into an interpreter that is going away, which aborts the process after
+# its last line, now and then. What was printed before says whether the session went as shown.
 _CLIENT_ABORTED = 134
 
 

@@ -21,11 +21,15 @@ class DataDirectory:
 
     path: Path
     runtime_path: Path
-    _lock_fd: int
+    _locks: tuple[int, ...]
 
     @classmethod
     def take(cls, path: Path, runtime_path: Path) -> Self:
-        """Makes the directories and takes the lock; raises `StartError`."""
+        """Makes the directories and takes the lock; raises `StartError`.
+
+        A runtime directory elsewhere has a lock of its own: two servers with one would give out each other's
+        addresses and passwords.
+        """
         for directory in (path, runtime_path):
             try:
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -34,14 +38,22 @@ class DataDirectory:
                     f"The directory {directory} cannot be made: {error.strerror}. "
                     "Give this user a directory it may write, with system.path."
                 ) from error
-        return cls(path, runtime_path, _lock(path / _LOCK_NAME))
+        lock = _lock(path / _LOCK_NAME, "system.path")
+        if runtime_path.resolve().is_relative_to(path.resolve()):
+            return cls(path, runtime_path, (lock,))
+        try:
+            return cls(path, runtime_path, (lock, _lock(runtime_path / _LOCK_NAME, "system.runtime.path")))
+        except StartError:
+            os.close(lock)
+            raise
 
     def release(self) -> None:
         """Gives the lock back."""
-        os.close(self._lock_fd)
+        for lock in self._locks:
+            os.close(lock)
 
 
-def _lock(path: Path) -> int:
+def _lock(path: Path, setting: str) -> int:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -55,8 +67,8 @@ def _lock(path: Path) -> int:
         owner = _owner(path)
         os.close(fd)
         raise StartError(
-            f"The data directory {path.parent} is in use by {owner}. "
-            "Stop that server, or give this one a directory of its own with system.path."
+            f"The directory {path.parent} is in use by {owner}. "
+            f"Stop that server, or give this one a directory of its own with {setting}."
         ) from None
     try:
         os.ftruncate(fd, 0)

@@ -21,6 +21,7 @@ _LOGINS_MAX: Final = 4096
 def engine_settings(
     settings: Settings,
     shard_cpus: Sequence[int | None],
+    connections_max: int,
     directory: DataDirectory,
     environment: Mapping[str, str],
 ) -> EngineSettings:
@@ -33,7 +34,7 @@ def engine_settings(
         tcp_address=settings.tcp.address,
         accept_backlog=connections.accept_backlog,
         frame_bytes_max=settings.message_bus.max_message_size,
-        connections_max=connections.max,
+        connections_max=connections_max,
         strangers_max=connections.unauthenticated_max,
         sessions_max=settings.metadata.clients_table_max,
         logins_max=max(_LOGINS_MAX, settings.auth.login_queue_max),

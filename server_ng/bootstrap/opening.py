@@ -12,11 +12,13 @@ from server_ng import binding
 from server_ng.auth.root import RootUser, prepare_root
 from server_ng.bootstrap.cpus import node_cpus, plan_shards
 from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.bootstrap.descriptors import connections_within
 from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.config import Loaded, Settings
 from server_ng.engine import Engine
 from server_ng.engine.errors import UnprintableSettingError
+from server_ng.engine.settings import EngineSettings
 from server_ng.observe.health import listen
 from server_ng.wire.tables import ExitStatus
 
@@ -39,9 +41,11 @@ class Opened:
 def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     """Probes the machine, binds every listener and prepares the root user; raises `StartError`."""
     settings = loaded.settings
-    cpus = _plan(settings, _probe(directory.path))
+    probe = _probe(directory.path)
+    cpus = _plan(settings, probe)
+    connections = connections_within(probe["descriptors"], settings.connections.max, len(cpus))
     observe = _listen(settings)
-    engine = _open_engine(settings, cpus, directory)
+    engine = _open_engine(engine_settings(settings, cpus, connections, directory, os.environ))
     _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
     if engine.ring_refusal:
         _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
@@ -91,9 +95,9 @@ def _listen(settings: Settings) -> socket.socket | None:
         ) from error
 
 
-def _open_engine(settings: Settings, cpus: tuple[int | None, ...], directory: DataDirectory) -> Engine:
+def _open_engine(settings: EngineSettings) -> Engine:
     try:
-        return Engine(engine_settings(settings, cpus, directory, os.environ))
+        return Engine(settings)
     except binding.AddressInUseError as error:
         raise StartError(f"{error}. Stop whoever listens there, or choose tcp.address.") from error
     except (binding.ConfigurationError, binding.PermissionDeniedError, UnprintableSettingError) as error:

@@ -10,8 +10,9 @@ pub const STRANGER_FRAME_BYTES_MAX: u32 = 8 * 1024;
 pub(crate) const INPUT_BYTES: usize = 1024;
 
 /// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
-/// does not read stalls itself, and holds this much and one largest reply of ours.
-pub(crate) const OUTPUT_BYTES_HIGH: usize = 16 * 1024;
+/// does not read stalls itself. It holds this much on its way, as much behind it, and one largest reply of ours: with
+/// the input below 16 KiB for a stranger, whose replies are headers.
+pub(crate) const OUTPUT_BYTES_HIGH: usize = 4 * 1024;
 
 /// Send buffers kept for the next reply; more than this many connections rarely send in one turn.
 pub(crate) const SPARE_OUTPUTS_MAX: usize = 64;

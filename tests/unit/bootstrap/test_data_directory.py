@@ -64,3 +64,11 @@ def test_a_directory_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "LOCK").mkdir()
     with pytest.raises(StartError, match="LOCK cannot be opened"):
         take(tmp_path)
+
+
+def test_a_runtime_folder_elsewhere_has_one_owner_too(tmp_path: Path) -> None:
+    first = DataDirectory.take(tmp_path / "a", tmp_path / "run")
+    with pytest.raises(StartError, match=r"run is in use .*system\.runtime\.path"):
+        DataDirectory.take(tmp_path / "b", tmp_path / "run")
+    first.release()
+    DataDirectory.take(tmp_path / "b", tmp_path / "run").release()

@@ -86,8 +86,6 @@ class Node:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    # The process
-
     def launch(self) -> Self:
         """Starts the process and waits for nothing."""
         self._run += 1
@@ -162,8 +160,6 @@ class Node:
         for path in sorted(self.folder.glob("run-*")):
             sys.stdout.write(f"--- {path.name}\n{path.read_text(errors='replace')}")
 
-    # What it says
-
     def _output(self, kind: str) -> Path:
         return self.folder / f"run-{self._run}.{kind}"
 
@@ -191,8 +187,6 @@ class Node:
         """What the last crash left for the next start."""
         crash: dict[str, Any] = json.loads((self.runtime / "last_crash.json").read_text())
         return crash
-
-    # What it serves
 
     @property
     def tcp(self) -> str:
@@ -232,8 +226,6 @@ class Node:
     def wait_for_count(self, expected: float, name: str, **labels: str) -> None:
         """Returns once the figure, summed over the shards, is what is expected."""
         until(lambda: self.counters().total(name, **labels) == expected, f"{name}{labels} = {expected}")
-
-    # What it costs
 
     def rss(self) -> int:
         """Resident memory in bytes."""

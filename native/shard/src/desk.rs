@@ -93,27 +93,27 @@ impl Desk {
         }
     }
 
-    fn judge(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Verdict {
+    fn judge(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Decision {
         let operation = Operation::from_code(header.operation);
         let is_logout = operation == Some(Operation::Logout);
         // A client without a session may log out all the same, with whatever number it thinks it has.
         if !(is_logout && peer.bound.is_none() && header.client != 0)
             && let Err(error) = header.check()
         {
-            return Verdict::Denied(error);
+            return Decision::Denied(error);
         }
         if let Err(error) = header.verify_body(body) {
-            return Verdict::Denied(error);
+            return Decision::Denied(error);
         }
         let command = Command::resolve(header);
         if peer.bound.is_none()
-            && let Some(verdict) = stranger(header, command.as_ref().ok())
+            && let Some(decision) = stranger(header, command.as_ref().ok())
         {
-            return verdict;
+            return decision;
         }
         match command {
             Ok(command) => self.perform(command, id, peer, header, body),
-            Err(unknown) => Verdict::Denied(unknown.status()),
+            Err(unknown) => Decision::Denied(unknown.status()),
         }
     }
 
@@ -124,59 +124,59 @@ impl Desk {
         peer: &mut Peer,
         header: &RequestHeader,
         body: &[u8],
-    ) -> Verdict {
+    ) -> Decision {
         if !is_permitted(command.row().requirement, peer.bound) {
-            return Verdict::Denied(ErrorCode::Unauthorized);
+            return Decision::Denied(ErrorCode::Unauthorized);
         }
         match command {
-            Command::Ping => Verdict::Body(Vec::new()),
+            Command::Ping => Decision::body(Vec::new()),
             Command::LoginUser | Command::LoginWithPersonalAccessToken => {
-                Verdict::Evicted(EvictionReason::MalformedLogin)
+                Decision::evicted(EvictionReason::MalformedLogin)
             }
             Command::LoginRegister => match (peer.bound, login(body)) {
-                (Some(bound), Ok(_)) => Verdict::Session(bound),
+                (Some(bound), Ok(_)) => Decision::Answered(Answer::Session(bound)),
                 (None, Ok(ask)) => self.ask(id, peer, header, ask),
-                (_, Err(reason)) => Verdict::Evicted(reason),
+                (_, Err(reason)) => Decision::evicted(reason),
             },
-            Command::Logout if peer.bound.is_none() => Verdict::Body(Vec::new()),
+            Command::Logout if peer.bound.is_none() => Decision::body(Vec::new()),
             Command::Logout => self.ask(id, peer, header, Ask::Logout),
-            Command::GetMe => Verdict::Body(me(peer)),
-            Command::ClusterMetadata => Verdict::Body(self.cluster(peer)),
+            Command::GetMe => Decision::body(me(peer)),
+            Command::ClusterMetadata => Decision::body(self.cluster(peer)),
             Command::DescribeOptions => match request::option_scope(body) {
                 Ok(scope) => {
                     let mut payload = Vec::new();
                     reply::put_options(&mut payload, scope);
-                    Verdict::Body(payload)
+                    Decision::body(payload)
                 }
-                Err(_) => Verdict::Denied(ErrorCode::InvalidCommand),
+                Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
             },
             Command::GetClients => self.ask(id, peer, header, Ask::Clients),
             Command::GetClient => match request::client_id(body) {
                 Ok(client_id) => self.ask(id, peer, header, Ask::Client(client_id)),
-                Err(_) => Verdict::Denied(ErrorCode::InvalidCommand),
+                Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
             },
             Command::Stats => self.ask(id, peer, header, Ask::Stats),
-            _ => Verdict::Denied(ErrorCode::FeatureUnavailable),
+            _ => Decision::Denied(ErrorCode::FeatureUnavailable),
         }
     }
 
     /// Asks the shard that can answer; here or through its mailbox.
-    fn ask(&mut self, connection: ConnectionId, peer: &Peer, header: &RequestHeader, ask: Ask) -> Verdict {
+    fn ask(&mut self, connection: ConnectionId, peer: &Peer, header: &RequestHeader, ask: Ask) -> Decision {
         let target = route::client_request_target(&ask);
         let request =
             ClientRequest { shard: self.id, connection, client_id: peer.client_id, header: *header, ask };
         if target == self.id {
             let registry = self.registry.as_mut().expect("the first shard has the registry");
             return match registry.handle(request, &self.facts, self.now) {
-                Some(answer) => Verdict::Answered(answer.answer),
-                None => Verdict::Waiting,
+                Some(answer) => Decision::Answered(answer.answer),
+                None => Decision::Waiting,
             };
         }
         match route::route_client_request(&mut self.mailboxes, Box::new(request)) {
-            Ok(()) => Verdict::Waiting,
+            Ok(()) => Decision::Waiting,
             Err(_) => {
                 self.count_drop(FrameVariant::ClientRequest, DropReason::Full);
-                Verdict::Answered(Answer::Refused(ErrorCode::TransientNotAccepted))
+                Decision::Answered(Answer::Refused(ErrorCode::TransientNotAccepted))
             }
         }
     }
@@ -211,23 +211,20 @@ impl Desk {
         answer: Answer,
         reply: &mut Vec<u8>,
     ) -> Served {
-        self.write(peer, header, Verdict::Answered(answer), reply)
+        self.write(peer, header, Decision::Answered(answer), reply)
     }
 
     fn write(
         &mut self,
         peer: &mut Peer,
         header: &RequestHeader,
-        verdict: Verdict,
+        decision: Decision,
         reply: &mut Vec<u8>,
     ) -> Served {
-        let (outcome, served) = match verdict {
-            Verdict::Waiting => return Served::Waiting,
-            Verdict::Answered(answer) => write_answer(peer, header, answer, reply),
-            Verdict::Session(bound) => write_answer(peer, header, Answer::Session(bound), reply),
-            Verdict::Body(payload) => write_answer(peer, header, Answer::Body(payload), reply),
-            Verdict::Evicted(reason) => write_answer(peer, header, Answer::Evicted(reason), reply),
-            Verdict::Denied(error) => {
+        let (outcome, served) = match decision {
+            Decision::Waiting => return Served::Waiting,
+            Decision::Answered(answer) => write_answer(peer, header, answer, reply),
+            Decision::Denied(error) => {
                 reply::denied(reply, header, error);
                 (ReplyOutcome::Denied, Served::Answered)
             }
@@ -239,41 +236,45 @@ impl Desk {
 
 /// What is to be done with a request.
 #[derive(Debug)]
-enum Verdict {
+enum Decision {
     /// The answer comes from another shard.
     Waiting,
     /// The answer is here.
     Answered(Answer),
-    /// The session the connection has already.
-    Session(Bound),
-    /// A read's payload.
-    Body(Vec<u8>),
     /// Refused before anything was done.
     Denied(ErrorCode),
-    /// The login failed, or there is no session.
-    Evicted(EvictionReason),
+}
+
+impl Decision {
+    fn body(payload: Vec<u8>) -> Self {
+        Self::Answered(Answer::Body(payload))
+    }
+
+    fn evicted(reason: EvictionReason) -> Self {
+        Self::Answered(Answer::Evicted(reason))
+    }
 }
 
 /// What a client without a session gets for anything but a ping, a login or a logout.
-fn stranger(header: &RequestHeader, command: Option<&Command>) -> Option<Verdict> {
+fn stranger(header: &RequestHeader, command: Option<&Command>) -> Option<Decision> {
     match command {
         Some(Command::Ping | Command::LoginRegister | Command::Logout) => None,
         Some(command) if command.is_legacy_login() => None,
         _ if Operation::from_code(header.operation) == Some(Operation::NonReplicated) => {
-            Some(Verdict::Denied(ErrorCode::Unauthenticated))
+            Some(Decision::Denied(ErrorCode::Unauthenticated))
         }
-        Some(_) => Some(Verdict::Evicted(EvictionReason::NoSession)),
+        Some(_) => Some(Decision::evicted(EvictionReason::NoSession)),
         None => None,
     }
 }
 
 /// What a stranger gets for a frame that is longer than strangers may send, judged by its header.
-fn oversize_stranger(header: &RequestHeader) -> Verdict {
+fn oversize_stranger(header: &RequestHeader) -> Decision {
     match Operation::from_code(header.operation) {
-        Some(Operation::Register) => Verdict::Evicted(EvictionReason::MalformedLogin),
-        Some(Operation::NonReplicated) => Verdict::Denied(ErrorCode::Unauthenticated),
-        Some(Operation::Logout) | None => Verdict::Denied(ErrorCode::InvalidCommand),
-        Some(_) => Verdict::Evicted(EvictionReason::NoSession),
+        Some(Operation::Register) => Decision::evicted(EvictionReason::MalformedLogin),
+        Some(Operation::NonReplicated) => Decision::Denied(ErrorCode::Unauthenticated),
+        Some(Operation::Logout) | None => Decision::Denied(ErrorCode::InvalidCommand),
+        Some(_) => Decision::evicted(EvictionReason::NoSession),
     }
 }
 
@@ -357,8 +358,8 @@ impl Service for Desk {
     ) -> Served {
         self.metrics.add(const { Cell::of(Metric::Requests) }, 1);
         if let Some(body) = body {
-            let verdict = self.judge(id, peer, header, body);
-            return self.write(peer, header, verdict, reply);
+            let decision = self.judge(id, peer, header, body);
+            return self.write(peer, header, decision, reply);
         }
         if peer.bound.is_none() {
             self.write(peer, header, oversize_stranger(header), reply);
@@ -370,7 +371,7 @@ impl Service for Desk {
             (Ok(()), Ok(command)) if SERVED.contains(&command) => ErrorCode::InvalidCommand,
             (Ok(()), Ok(_)) => ErrorCode::FeatureUnavailable,
         };
-        self.write(peer, header, Verdict::Denied(error), reply)
+        self.write(peer, header, Decision::Denied(error), reply)
     }
 
     fn closed(&mut self, peer: &Peer, reason: CloseReason) {

@@ -26,6 +26,11 @@ MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QU
 DROP_STRAY_HEADER := rm -f "$(TARGET_DIR)/header.h"
 PYTEST := $(BIN)/python -m pytest
 FUZZ_SECONDS ?= 600
+# `make sim SEED=n SEEDS=m`, `make sim-long SECONDS=s`.
+SIM := cargo run --quiet $(CARGO_CI) -p ng-sim
+SEED ?= 1
+SEEDS ?= 100
+SECONDS ?= 600
 # `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
 GENERATED ?= .
 GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml
@@ -38,28 +43,32 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run test test-native test-python test-machine lint fmt generate bench fuzz wheel release lock clean help preflight
+.PHONY: build run test test-native test-plants test-python test-machine lint fmt generate bench fuzz sim sim-long sim-plants wheel release lock clean help preflight
 
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
 
 run: build ## start the server on its defaults, data under local_data
 	$(BIN)/server-ng serve
 
-test: test-native test-python ## run every test that needs no more than the build does
+test: test-native test-plants test-python ## run every test that needs no more than the build does
 
 test-native: | preflight ## the Rust half of `make test`
 	cargo test --workspace $(CARGO_CI) --no-fail-fast
 
+test-plants: | preflight ## see that the simulator finds each bug that is planted; a build by itself
+	cargo test -p ng-sim --features plants --test planted $(CARGO_CI) --no-fail-fast
+
 test-python: build ## the Python half of `make test`
 	$(PYTEST) --ignore=tests/machine
 
-test-machine: build ## run the tests that need root, strace and systemd-analyze
+test-machine: build ## run the tests that need root, strace, systemd-analyze, fuse, loop devices and ext4
 	$(PYTEST) tests/machine
 
 lint: build ## check formats, lints, types and import directions
 	cargo fmt --all --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets $(CARGO_CI) -- -D warnings
+	cargo clippy -p ng-sim --all-targets --features plants $(CARGO_CI) -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -87,6 +96,17 @@ bench: release ## measure the release build against benches/baselines
 
 fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
 	for target in client_frame request_body primitives; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done
+
+sim: | preflight ## live SEEDS simulated worlds from SEED on
+	$(SIM) -- --seed $(SEED) --seeds $(SEEDS)
+
+sim-long: | preflight ## live simulated worlds for SECONDS seconds, and sum up in build/sim-summary.txt
+	mkdir -p build
+	$(SIM) -- --seed $(SEED) --seconds $(SECONDS) --summary build/sim-summary.txt
+
+sim-plants: | preflight ## look for each planted bug among 200 simulated worlds from a random seed on
+	NG_SIM_PLANT_SEED=$$(date +%s) NG_SIM_PLANT_WORLDS=200 \
+	  cargo test -p ng-sim --features plants --test planted $(CARGO_CI) --no-fail-fast
 
 wheel: $(VENV)/.python ## build an LTO wheel into dist
 	$(DROP_STRAY_HEADER)

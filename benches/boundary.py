@@ -59,6 +59,9 @@ def _settings(folder: Path) -> EngineSettings:
         stall_max_ms=60_000,
         notify_socket="",
         watchdog_us=0,
+        data_directory=folder / "data",
+        direct_io=False,
+        journal_files_max=5,
         crash_file=folder / "last_crash.json",
         cluster_name="bench",
     )

@@ -4,7 +4,7 @@ Calls are thin: bytes in, bytes out, a status turned into an exception. What the
 `server_ng.engine`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,12 +31,13 @@ __all__ = [
     "notify_fd",
     "open_engine",
     "probe",
+    "recover_directory",
     "start",
     "stop",
     "submit",
 ]
 
-ABI_VERSION: Final = 2
+ABI_VERSION: Final = 4
 """Of the boundary this module was written for."""
 
 _SYMBOLS: Final = (
@@ -55,6 +56,7 @@ _SYMBOLS: Final = (
     "engine_stop",
     "engine_submit",
     "probe_host",
+    "recover_directory",
 )
 _TEXT_BYTES: Final = 16 * 1024
 _DRAIN_BYTES: Final = 64 * 1024
@@ -194,6 +196,24 @@ def describe_file(kind: str, position: int, file_length: int, piece: bytes) -> t
         capacity = needed[0]
     text = bytes(ffi.buffer(buffer, _checked(length))).decode()
     return text, int(following[0]), int(wanted[0])
+
+
+def recover_directory(path: Path, accepted: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Name, word and meaning of what a data directory has lost; accepts these names if any are given.
+
+    Without a name: it is refused, with the status to end with and the reason.
+    """
+    name, names = str(path).encode(), "\n".join(accepted).encode()
+    capacity = _TEXT_BYTES
+    needed = ffi.new("uint64_t *")
+    while True:
+        buffer = ffi.new("uint8_t[]", capacity)
+        length = lib.recover_directory(name, len(name), names, len(names), buffer, capacity, needed)
+        if length != -lib.STATUS_NEED:
+            break
+        capacity = needed[0]
+    lines = bytes(ffi.buffer(buffer, _checked(length))).decode().splitlines()
+    return list(zip(lines[::3], lines[1::3], lines[2::3], strict=True))
 
 
 def open_engine(settings: str) -> int:

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 from server_ng.bootstrap.errors import StartError
 from server_ng.config.cpu_allocation import AllCpus, AutoCpus, CpuAllocation, CpuCount, CpuRange, NumaCpus
 
-__all__ = ["node_cpus", "plan_shards"]
+__all__ = ["is_kept", "node_cpus", "plan_shards"]
 
 _NODES: Final = Path("/sys/devices/system/node")
 _TOPOLOGY: Final = Path("/sys/devices/system/cpu")
-# `u16::MAX` stays free on the native side to mean "none".
-_SHARDS_MAX: Final = 65_534
+# As many as a data directory can name.
+_SHARDS_MAX: Final = 1_024
 
 
 def plan_shards(
@@ -31,6 +31,14 @@ def plan_shards(
     if len(chosen) > _SHARDS_MAX:
         raise StartError(f"There can be at most {_SHARDS_MAX} shards, not {len(chosen)}.")
     return tuple(chosen) if pin else (None,) * len(chosen)
+
+
+def is_kept(recorded: int | None, chosen: int) -> TypeGuard[int]:
+    """Whether the shards of a data directory stay although `auto` would choose another number of them.
+
+    Moving what they hold is worth it only where the machine is more than twice as large, or less than half.
+    """
+    return recorded is not None and recorded != chosen and recorded <= 2 * chosen <= 4 * recorded
 
 
 def _choose(

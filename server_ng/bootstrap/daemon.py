@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from datetime import timedelta
 from typing import Any, Final, NoReturn
 
 import structlog
@@ -31,6 +32,7 @@ from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
     Login,
     NativeEvent,
+    Progress,
     Record,
     Started,
     StartFailed,
@@ -55,6 +57,8 @@ _HOST_SAMPLE_SECONDS: Final = 5.0
 # Beyond the engine's own deadlines, for its last record to arrive.
 _STOP_GRACE_SECONDS: Final = 5.0
 _JOIN_MILLIS: Final = 2_000
+# What a step of the start may take, beyond which systemd gives up: reading the journal of a shard, at most.
+_START_STEP_MAX: Final = timedelta(seconds=90)
 
 
 def serve(loaded: Loaded) -> int:
@@ -155,7 +159,7 @@ class _Daemon:
         return await self._stop(await self._ending)
 
     async def _start(self) -> None:
-        self._notifier.status("starting shards")
+        self._notifier.status("opening the data directory")
         self._pump.start()
         self._engine.start()
         futures: set[asyncio.Future[Any]] = {self._started, self._ending}
@@ -200,6 +204,9 @@ class _Daemon:
                 self._started.set_result(None)
             case StartFailed(shard, status, reason):
                 self._started.set_exception(StartFailedError(shard, status, reason))
+            case Progress(phrase):
+                self._notifier.status(phrase)
+                self._notifier.extend_timeout(_START_STEP_MAX)
             case Stopped(in_order):
                 self._stopped.set_result(in_order)
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from server_ng import binding
 from server_ng.bootstrap.errors import StartError
 
 __all__ = ["DataDirectory"]
 
 _LOCK_NAME: Final = "LOCK"
+_LAYOUT_NAME: Final = "LAYOUT"
 
 
 @dataclass(slots=True)
@@ -46,6 +48,19 @@ class DataDirectory:
         except StartError:
             os.close(lock)
             raise
+
+    def recorded_shards(self) -> int | None:
+        """How many shards this directory was founded with; none if it was not, or cannot be read.
+
+        What cannot be read is refused by the engine, which says more about it.
+        """
+        try:
+            layout = (self.path / _LAYOUT_NAME).read_bytes()
+        except OSError:
+            return None
+        text, _, _ = binding.describe_file("layout", 0, len(layout), layout)
+        shards = json.loads(text.splitlines()[0]).get("shard_count") if text else None
+        return shards if isinstance(shards, int) else None
 
     def release(self) -> None:
         """Gives the lock back."""

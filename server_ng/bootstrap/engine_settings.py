@@ -23,6 +23,8 @@ def engine_settings(
     shard_cpus: Sequence[int | None],
     connections_max: int,
     directory: DataDirectory,
+    *,
+    direct_io: bool,
     environment: Mapping[str, str],
 ) -> EngineSettings:
     """What the engine is told. systemd's wishes come from the environment it gives to the process."""
@@ -45,6 +47,9 @@ def engine_settings(
         stall_max_ms=_millis(settings.control_plane.stall_max),
         notify_socket=environment.get("NOTIFY_SOCKET", ""),
         watchdog_us=_watchdog_micros(environment),
+        data_directory=directory.path,
+        direct_io=direct_io,
+        journal_files_max=settings.storage.journal.files_max,
         crash_file=directory.runtime_path / LAST_CRASH_NAME,
         cluster_name=settings.cluster.name,
     )

@@ -10,12 +10,13 @@ import structlog
 
 from server_ng import binding
 from server_ng.auth.root import RootUser, prepare_root
-from server_ng.bootstrap.cpus import node_cpus, plan_shards
+from server_ng.bootstrap.cpus import is_kept, node_cpus, plan_shards
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.descriptors import connections_within
 from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.config import Loaded, Settings
+from server_ng.config.cpu_allocation import AutoCpus
 from server_ng.engine import Engine
 from server_ng.engine.errors import UnprintableSettingError
 from server_ng.engine.settings import EngineSettings
@@ -42,10 +43,15 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     """Probes the machine, binds every listener and prepares the root user; raises `StartError`."""
     settings = loaded.settings
     probe = _probe(directory.path)
-    cpus = _plan(settings, probe)
-    connections = connections_within(probe["descriptors"], settings.connections.max, len(cpus))
+    cpus = _plan(settings, probe, directory)
+    connections = connections_within(
+        probe["descriptors"], settings.connections.max, len(cpus), settings.storage.journal.files_max
+    )
     observe = _listen(settings)
-    engine = _open_engine(engine_settings(settings, cpus, connections, directory, os.environ))
+    direct_io = probe["direct_io"] == "possible"
+    engine = _open_engine(
+        engine_settings(settings, cpus, connections, directory, direct_io=direct_io, environment=os.environ)
+    )
     _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
     if engine.ring_refusal:
         _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
@@ -76,10 +82,15 @@ def _probe(path: Path) -> dict[str, str]:
     return found
 
 
-def _plan(settings: Settings, probe: dict[str, str]) -> tuple[int | None, ...]:
+def _plan(settings: Settings, probe: dict[str, str], directory: DataDirectory) -> tuple[int | None, ...]:
     sharding = settings.system.sharding
     usable = [int(cpu) for cpu in probe["usable_cpus"].split(",") if cpu.isdigit()]
-    return plan_shards(sharding.cpu_allocation, usable, sharding.pin_cores, node_cpus)
+    cpus = plan_shards(sharding.cpu_allocation, usable, sharding.pin_cores, node_cpus)
+    recorded = directory.recorded_shards()
+    if not isinstance(sharding.cpu_allocation, AutoCpus) or not is_kept(recorded, len(cpus)):
+        return cpus
+    _log.warning("shards_as_recorded", shards=recorded, auto=len(cpus))
+    return (None,) * recorded
 
 
 def _listen(settings: Settings) -> socket.socket | None:

@@ -260,6 +260,27 @@ class Metadata(Section):
     ] = 16_384
 
 
+class Journal(Section):
+    """The journal of each shard, where everything is written first, in files as large as two frames."""
+
+    files_max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Files the journal of a shard may grow to; with more, bursts wait less for slow disks.",
+            at_least=5,
+            at_most=1_024,
+            counts="files",
+        ),
+    ] = 8
+
+
+class Storage(Section):
+    """What is kept in the data folder."""
+
+    journal: Journal = Journal()
+
+
 class Cluster(Section):
     """Several nodes as one, which is not built yet."""
 
@@ -340,6 +361,7 @@ class Settings(Section):
     connections: Connections = Connections()
     message_bus: MessageBus = MessageBus()
     metadata: Metadata = Metadata()
+    storage: Storage = Storage()
     cluster: Cluster = Cluster()
     control_plane: ControlPlane = ControlPlane()
     auth: Auth = Auth()

@@ -14,10 +14,10 @@ class EngineError(Exception):
 
 
 class StartFailedError(EngineError):
-    """A shard did not start; the others were stopped."""
+    """The start failed; what ran was stopped."""
 
-    def __init__(self, shard: int, status: int, reason: str) -> None:
-        super().__init__(f"shard {shard} did not start: {reason}")
+    def __init__(self, shard: int | None, status: int, reason: str) -> None:
+        super().__init__(reason if shard is None else f"shard {shard}: {reason}")
         self.shard = shard
         self.status = status
         self.reason = reason

@@ -19,6 +19,7 @@ __all__ = [
     "Login",
     "LoginVerdict",
     "NativeEvent",
+    "Progress",
     "Record",
     "StartFailed",
     "Started",
@@ -35,8 +36,9 @@ _EVENT = struct.Struct("<HQQQ")
 _VERDICT = struct.Struct("<BI")
 _FIGURES = struct.Struct("<ffQQQQQIQQ")
 
-_LOGIN, _STARTED, _START_FAILED, _STOPPED, _EVENT_KIND = 1, 2, 3, 4, 5
+_LOGIN, _STARTED, _START_FAILED, _STOPPED, _EVENT_KIND, _PROGRESS = 1, 2, 3, 4, 5, 6
 _LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS = 1, 2, 3
+_NO_SHARD = 0xFFFF
 
 
 class Verdict(IntEnum):
@@ -68,9 +70,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
-    """A shard did not start; the others are stopped."""
+    """The start failed; shards that run are stopped."""
 
-    shard: int
+    shard: int | None
+    """Whose fault it was, if it was one shard's."""
     status: int
     reason: str
 
@@ -93,7 +96,14 @@ class NativeEvent:
     time_micros: int
 
 
-Record: TypeAlias = Login | Started | StartFailed | Stopped | NativeEvent
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a start gets on."""
+
+    phrase: str
+
+
+Record: TypeAlias = Login | Started | StartFailed | Stopped | NativeEvent | Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +161,15 @@ def _decode(kind: int, shard: int, token: int, body: memoryview) -> Record:
             return Started()
         case 3:
             reason, _ = _bytes(body[1:])
-            return StartFailed(shard, body[0], reason.decode())
+            return StartFailed(None if shard == _NO_SHARD else shard, body[0], reason.decode())
         case 4:
             return Stopped(bool(body[0]))
         case 5:
             code, first, second, time_micros = _EVENT.unpack(body)
             return NativeEvent(shard, code, first, second, time_micros)
+        case 6:
+            phrase, _ = _bytes(body)
+            return Progress(phrase.decode())
         case _:
             raise MalformedRecordError(f"a record of kind {kind}")
 

@@ -33,12 +33,17 @@ class EngineSettings:
     stall_max_ms: int
     notify_socket: str
     watchdog_us: int
+    data_directory: Path
+    direct_io: bool
+    journal_files_max: int
+    """Of each shard."""
     crash_file: Path
     cluster_name: str
 
     def lines(self) -> str:
         """The settings as the engine reads them."""
         values = {field.name: str(getattr(self, field.name)) for field in fields(self)}
+        values["direct_io"] = "true" if self.direct_io else "false"
         values["shard_cpus"] = ",".join("-" if cpu is None else str(cpu) for cpu in self.shard_cpus)
         for key, value in values.items():
             if not value.isprintable():

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x25D0697C457225F4
+TABLES_DIGEST: Final = 0x87ECDB07E1896217
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 51
+METRIC_CELLS: Final = 55
 
 
 class Command(IntEnum):
@@ -392,6 +392,7 @@ class FrameVariant(IntEnum):
     CLIENT_ANSWER = 1
     HAND_OVER = 2
     CONNECTION_CLOSED = 3
+    SESSION_ENDED = 4
 
 
 class DropReason(IntEnum):
@@ -801,12 +802,15 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Frames between shards that a mailbox refused or a receiver could not deliver.",
         (
-            LabelRow("variant", ("client_request", "client_answer", "hand_over", "connection_closed")),
+            LabelRow(
+                "variant",
+                ("client_request", "client_answer", "hand_over", "connection_closed", "session_ended"),
+            ),
             LabelRow("reason", ("full", "gone", "misrouted", "unroutable")),
         ),
         0,
     ),
-    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 16),
+    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 20),
     MetricRow(
         2,
         "connection_closes_total",
@@ -832,29 +836,29 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                 ),
             ),
         ),
-        17,
+        21,
     ),
-    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 30),
-    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 31),
-    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 32),
-    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 33),
+    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 34),
+    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 35),
+    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 36),
+    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 37),
     MetricRow(
         7,
         "replies_total",
         "counter",
         "Replies sent, by how the request ended.",
         (LabelRow("outcome", ("ok", "denied", "rejected", "evicted")),),
-        34,
+        38,
     ),
-    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 38),
-    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 39),
+    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 42),
+    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 43),
     MetricRow(
         10,
         "accept_pauses_total",
         "counter",
         "Times accepting paused for want of descriptors or places.",
         (),
-        40,
+        44,
     ),
     MetricRow(
         11,
@@ -862,19 +866,19 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Entries taken from the mailboxes of other shards.",
         (),
-        41,
+        45,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 42),
-    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 43),
-    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 44),
-    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 45),
+    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 46),
+    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 47),
+    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 48),
+    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 49),
     MetricRow(
         16,
         "logins_total",
         "counter",
         "Logins by password, by how they ended.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
-        46,
+        50,
     ),
     MetricRow(
         17,
@@ -882,7 +886,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Log events of the native side lost because their ring was full.",
         (),
-        49,
+        53,
     ),
     MetricRow(
         18,
@@ -890,7 +894,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times the record ring to the control plane was full.",
         (),
-        50,
+        54,
     ),
 )
 

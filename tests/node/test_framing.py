@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from server_ng.wire.tables import COMMANDS
+from tests.support.fixtures import StartNode
 from tests.support.frames import (
     COMMAND,
     HEADER_BYTES,
@@ -18,13 +19,12 @@ from tests.support.frames import (
     Request,
     password_body,
 )
-from tests.support.node import Node
+from tests.support.node import FRAME_BYTES_MAX, Node
 from tests.support.raw import PASSWORD, USERNAME, RawClient, registered
 
 PING, STATS, ME, CLIENTS, SNAPSHOT = 1, 10, 20, 22, 11
 KIB, MIB = 1024, 1024 * 1024
 STRANGER_FRAME_MAX = 8 * KIB
-FRAME_MAX = 64 * MIB
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ class TestForeignBytes:
             client.send(bytes(16) + random.Random(seed).randbytes(4 * KIB))
             assert client.rest() == b""
 
-    @pytest.mark.parametrize("size", [0, 1, 255, FRAME_MAX + 1, 2**31, 2**32 - 1])
+    @pytest.mark.parametrize("size", [0, 1, 255, FRAME_BYTES_MAX + 1, 2**31, 2**32 - 1])
     def test_a_bad_size_is_closed(self, served: Node, size: int) -> None:
         closes = Closes(served, "bad_size")
         with served.connect() as client:
@@ -246,24 +246,27 @@ class TestLongFrames:
 
     def test_its_sender_hears_the_answer_although_it_goes_on_sending(self, served: Node) -> None:
         with served.connect() as client:
-            client.send(Request(COMMAND, SNAPSHOT, body=bytes(MIB)).encode())
+            client.send(Request(COMMAND, SNAPSHOT, body=bytes(FRAME_BYTES_MAX - HEADER_BYTES)).encode())
             answer = client.read()
             assert isinstance(answer, Reply)
             assert answer.status == 40
 
-    def test_the_longest_frame_of_a_client_costs_no_memory(self, served: Node, member: RawClient) -> None:
-        before = served.rss()
-        request = Request(160, session=member.session, request=1, client=member.client, size=FRAME_MAX)
-        answer = member.ask(request)
-        assert isinstance(answer, Reply)
-        assert answer.status == 5
-        piece = bytes(MIB - 4)
-        rest = FRAME_MAX - HEADER_BYTES
-        while rest:
-            member.send(piece[:rest])
-            rest -= len(piece[:rest])
-        member.ping()
-        assert served.rss() - before < 4 * MIB
+    def test_the_longest_frame_of_a_client_costs_no_memory(self, start_node: StartNode, backend: str) -> None:
+        longest = 32 * MIB
+        node = start_node(settings={"message_bus.max_message_size": "32 MiB", "system.io.backend": backend})
+        with node.connect_registered() as member:
+            before = node.rss()
+            request = Request(160, session=member.session, request=1, client=member.client, size=longest)
+            answer = member.ask(request)
+            assert isinstance(answer, Reply)
+            assert answer.status == 5
+            piece = bytes(MIB - 4)
+            rest = longest - HEADER_BYTES
+            while rest:
+                member.send(piece[:rest])
+                rest -= len(piece[:rest])
+            member.ping()
+            assert node.rss() - before < 4 * MIB
 
     def test_a_read_that_is_too_long_is_invalid(self, member: RawClient) -> None:
         answer = member.ask(Request(COMMAND, STATS, bytes(STRANGER_FRAME_MAX), client=member.client))

@@ -1,5 +1,6 @@
 """Engines in the test's own process, without a control plane."""
 
+import itertools
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,6 +13,7 @@ from server_ng.engine.settings import EngineSettings
 __all__ = ["engine_settings", "open_handle"]
 
 _HOUR_MILLIS = 3_600_000
+_directories = itertools.count()
 
 
 def engine_settings(folder: Path, **changes: Any) -> EngineSettings:
@@ -35,6 +37,9 @@ def engine_settings(folder: Path, **changes: Any) -> EngineSettings:
         stall_max_ms=_HOUR_MILLIS,
         notify_socket="",
         watchdog_us=0,
+        data_directory=folder / f"data-{next(_directories)}",
+        direct_io=False,
+        journal_files_max=5,
         crash_file=folder / "last_crash.json",
         cluster_name="single-node",
     )

@@ -20,6 +20,7 @@ from tests.support.waiting import WAIT_MAX, until
 
 __all__ = [
     "FAULTY_START",
+    "FRAME_BYTES_MAX",
     "RINGLESS_START",
     "ROOT_CREDENTIAL",
     "UNPRIVILEGED_START",
@@ -28,6 +29,9 @@ __all__ = [
     "clean_environment",
     "faulty",
 ]
+
+FRAME_BYTES_MAX = 1 << 20
+"""The longest frame of a node that is told nothing else."""
 
 ROOT_CREDENTIAL: Mapping[str, str] = {"IGGY_ROOT_USERNAME": USERNAME, "IGGY_ROOT_PASSWORD": PASSWORD}
 
@@ -94,6 +98,8 @@ class Node:
             "system.path": str(self.data),
             "tcp.address": "127.0.0.1:0",
             "observe.address": "127.0.0.1:0",
+            # A file of the journal holds two of the largest frames: a test need not wait for so many zeroes.
+            "message_bus.max_message_size": f"{FRAME_BYTES_MAX} B",
             **self._plan.settings,
         }
         start = [sys.executable, str(self._plan.start)] if self._plan.start else [str(_COMMAND)]

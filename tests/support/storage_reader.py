@@ -193,9 +193,10 @@ def manifest_groups(data: bytes) -> list[tuple[int, int, int, list[tuple[int, in
     (count,) = struct.unpack_from("<I", data, 84)
     position, groups = 128, []
     for _ in range(count):
-        group, op, last = struct.unpack_from("<QQQ", data, position)
-        (offsets,) = struct.unpack_from("<I", data, position + 48)
-        position += 64
+        group, last = struct.unpack_from("<QQ", data, position)
+        (offsets,) = struct.unpack_from("<I", data, position + 32)
+        (op,) = struct.unpack_from("<Q", data, position + 64 + 72)
+        position += 224
         stored = []
         for _ in range(offsets):
             kind, consumer, offset = struct.unpack_from("<B7xQQ", data, position)

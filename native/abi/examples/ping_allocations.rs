@@ -113,6 +113,30 @@ impl<E: Environment> Environment for Watched<E> {
     ) -> Result<<Self::Driver as Driver>::File, IoError> {
         self.0.open_file(path, options)
     }
+
+    fn make_directories(&self, path: &Path) -> Result<(), IoError> {
+        self.0.make_directories(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
+        self.0.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), IoError> {
+        self.0.remove_file(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> Result<(), IoError> {
+        self.0.sync_directory(path)
+    }
+
+    fn list_directory(&self, path: &Path) -> Result<Vec<String>, IoError> {
+        self.0.list_directory(path)
+    }
+
+    fn file_length(&self, path: &Path) -> Result<u64, IoError> {
+        self.0.file_length(path)
+    }
 }
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -122,6 +146,7 @@ fn main() -> Outcome<()> {
     if let RingSupport::Available { .. } = probe_ring() {
         report(&Watched(UringEnvironment))?;
     }
+    std::fs::remove_dir_all(data_directory())?;
     Ok(())
 }
 
@@ -171,7 +196,7 @@ fn settings() -> Settings {
         inbox_capacity: 1024,
         tcp: (Ipv4Addr::LOCALHOST, 0).into(),
         backlog: 16,
-        frame_bytes_max: ng_wire::frame::FRAME_BYTES_MAX,
+        frame_bytes_max: 1 << 20,
         connections_max: 16,
         strangers_max: 16,
         sessions_max: 16,
@@ -182,9 +207,17 @@ fn settings() -> Settings {
         stall_dump: 10 * PATIENCE,
         stall_max: 10 * PATIENCE,
         watchdog: None,
+        data_directory: data_directory(),
+        direct_io: false,
+        journal_files_max: 5,
         crash_file: PathBuf::from("last_crash.json"),
         cluster_name: "bench".to_owned(),
     }
+}
+
+/// One of the process; the nodes of both backends use it, one after the other.
+fn data_directory() -> PathBuf {
+    std::env::temp_dir().join(format!("server-ng-ping-allocations-{}", std::process::id()))
 }
 
 fn submit(port: &mut Port, record: &Record<'_>) {

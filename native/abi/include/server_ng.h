@@ -195,3 +195,21 @@ int64_t probe_host(const uint8_t *path,
                    uint8_t *buffer,
                    uintptr_t capacity,
                    uint64_t *needed);
+
+/*
+ Fills `buffer` with what the journals of the data directory at `path` have lost, three lines for each loss: its name,
+ `acceptable` or `final`, what it means. With `names`, one in each line, which must be all of these, they are accepted.
+
+ Where that is refused there are three lines as well: nothing, the status that the process ends with, why.
+
+ # Safety
+ `path` points to `path_length` readable bytes, `names` to `names_length`; `buffer` points to `capacity` writable bytes;
+ `needed` is null or points to a writable number.
+ */
+int64_t recover_directory(const uint8_t *path,
+                          uintptr_t path_length,
+                          const uint8_t *names,
+                          uintptr_t names_length,
+                          uint8_t *buffer,
+                          uintptr_t capacity,
+                          uint64_t *needed);

@@ -14,4 +14,5 @@ pub mod handle;
 pub mod open;
 pub mod panic_hook;
 pub mod probe;
+pub mod recover;
 pub mod status;

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use crate::buffer::Buffer;
 use crate::clock::{Instant, WallMicros};
 use crate::error::IoError;
+use crate::file::FileOptions;
 use crate::socket::{Listener, Socket};
 use crate::waker::Waker;
 
@@ -15,8 +17,8 @@ use crate::waker::Waker;
 /// every descriptor it adopted and every buffer of an operation until that operation's completion.
 ///
 /// At most one `Receive` and one `Send` per socket, and one `Accept` per listener, may be outstanding;
-/// another of the same kind completes with "busy". Operations on files have no such limit, and no order among
-/// each other: what must come after a write is submitted after its completion.
+/// another of the same kind completes with "busy". Operations on files and names have no such limit, and no order
+/// among each other: what must come after a write is submitted after its completion.
 pub trait Driver {
     /// An open file, as the environment of this driver opens it.
     type File: Send + fmt::Debug;
@@ -116,10 +118,34 @@ pub enum Operation {
         /// Whether the data must be on stable storage before the completion.
         sync: bool,
     },
-    /// Brings every write completed before to stable storage.
+    /// Brings every write completed before to stable storage; of a directory, every change of its names.
     Sync {
-        /// Which file.
+        /// Which file, or directory.
         file: Handle,
+    },
+    /// Opens a file or a directory, takes its lock if asked, and gives it a handle of this driver.
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// How.
+        options: FileOptions,
+    },
+    /// Makes a directory whose parent exists; one that is there already is as good.
+    MakeDirectory {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Gives a file or directory another name, at once; a file that had the name is gone.
+    Rename {
+        /// The name it has.
+        from: PathBuf,
+        /// The name it gets.
+        to: PathBuf,
+    },
+    /// Removes a file or an empty directory; one that is absent already is as good.
+    Remove {
+        /// Which.
+        path: PathBuf,
     },
 }
 
@@ -167,6 +193,10 @@ pub enum Outcome {
     },
     /// Of `Sync`.
     Synced(Result<(), IoError>),
+    /// Of `Open`.
+    Opened(Result<Handle, IoError>),
+    /// Of `MakeDirectory`, `Rename` and `Remove`. Only a `Sync` of the directory makes it last.
+    Named(Result<(), IoError>),
 }
 
 /// How long [`Driver::complete`] may sleep.
@@ -206,12 +236,15 @@ pub struct DriverCounters {
 }
 
 impl Operation {
-    /// What it works on.
-    pub(crate) fn handle(&self) -> Handle {
+    /// What it works on; operations on names work on nothing that is open.
+    pub(crate) fn handle(&self) -> Option<Handle> {
         match self {
-            Self::Accept { listener } => *listener,
-            Self::Receive { socket, .. } | Self::Send { socket, .. } => *socket,
-            Self::ReadAt { file, .. } | Self::WriteAt { file, .. } | Self::Sync { file } => *file,
+            Self::Accept { listener } => Some(*listener),
+            Self::Receive { socket, .. } | Self::Send { socket, .. } => Some(*socket),
+            Self::ReadAt { file, .. } | Self::WriteAt { file, .. } | Self::Sync { file } => Some(*file),
+            Self::Open { .. } | Self::MakeDirectory { .. } | Self::Rename { .. } | Self::Remove { .. } => {
+                None
+            }
         }
     }
 }
@@ -226,6 +259,10 @@ impl Outcome {
             Operation::ReadAt { buffer, .. } => Self::Read { buffer, result: Err(error) },
             Operation::WriteAt { buffer, .. } => Self::Written { buffer, result: Err(error) },
             Operation::Sync { .. } => Self::Synced(Err(error)),
+            Operation::Open { .. } => Self::Opened(Err(error)),
+            Operation::MakeDirectory { .. } | Operation::Rename { .. } | Operation::Remove { .. } => {
+                Self::Named(Err(error))
+            }
         }
     }
 
@@ -243,6 +280,8 @@ impl Outcome {
                 Self::Written { buffer, result: Err(IoError::cancelled("write")) }
             }
             Self::Synced(_) => Self::Synced(Err(IoError::cancelled("sync"))),
+            // These have no handle that could have been closed.
+            Self::Opened(_) | Self::Named(_) => self,
         }
     }
 }

@@ -37,4 +37,22 @@ pub trait Environment: Clone + Send + Sync + 'static {
     /// Opens a file. May block, so it is not for a shard's turn.
     fn open_file(&self, path: &Path, options: FileOptions)
     -> Result<<Self::Driver as Driver>::File, IoError>;
+
+    /// Makes a directory and those above it that are missing. May block, as all that follow: a start has the time.
+    fn make_directories(&self, path: &Path) -> Result<(), IoError>;
+
+    /// What [`crate::Operation::Rename`] does.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError>;
+
+    /// Removes a file; one that is absent already is as good.
+    fn remove_file(&self, path: &Path) -> Result<(), IoError>;
+
+    /// Brings the names in a directory to stable storage.
+    fn sync_directory(&self, path: &Path) -> Result<(), IoError>;
+
+    /// The names in a directory, sorted.
+    fn list_directory(&self, path: &Path) -> Result<Vec<String>, IoError>;
+
+    /// How many bytes a file has.
+    fn file_length(&self, path: &Path) -> Result<u64, IoError>;
 }

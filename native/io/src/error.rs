@@ -55,6 +55,12 @@ impl IoError {
         self.errno == libc::EWOULDBLOCK
     }
 
+    /// There is no space left for it.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        matches!(self.errno, libc::ENOSPC | libc::EDQUOT)
+    }
+
     /// There is no such file.
     #[must_use]
     pub const fn is_absent(&self) -> bool {

@@ -13,6 +13,7 @@ use crate::error::IoError;
 pub struct File {
     descriptor: OwnedFd,
     direct: bool,
+    directory: bool,
 }
 
 /// How to open a file.
@@ -29,37 +30,60 @@ pub struct FileOptions {
     /// Hold the file against other processes until the descriptor is closed and nothing of it is under way any more;
     /// a file that is held already fails with EWOULDBLOCK.
     pub lock: bool,
+    /// A directory, so that [`crate::Operation::Sync`] brings its names to stable storage.
+    pub directory: bool,
 }
 
 impl FileOptions {
     /// An existing file, for reading.
-    pub const READ: Self = Self { write: false, create: false, exclusive: false, direct: false, lock: false };
+    pub const READ: Self =
+        Self { write: false, create: false, exclusive: false, direct: false, lock: false, directory: false };
 
     /// A file for reading and writing, made if missing.
-    pub const WRITE: Self = Self { write: true, create: true, exclusive: false, direct: false, lock: false };
+    pub const WRITE: Self = Self { write: true, create: true, ..Self::READ };
+
+    /// An existing directory.
+    pub const DIRECTORY: Self = Self { directory: true, ..Self::READ };
+
+    /// What the kernel is told.
+    pub(crate) fn flags(self) -> OFlags {
+        let access = if self.write { OFlags::RDWR } else { OFlags::RDONLY };
+        let mut flags = access | OFlags::CLOEXEC;
+        flags.set(OFlags::CREATE, self.create);
+        flags.set(OFlags::EXCL, self.create && self.exclusive);
+        flags.set(OFlags::DIRECT, self.direct);
+        flags.set(OFlags::DIRECTORY, self.directory);
+        flags
+    }
 }
+
+/// Owner writes, group reads: offline readers run under another user of the same group.
+pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::RGRP);
 
 impl File {
     pub(crate) fn open(path: &Path, options: FileOptions) -> Result<Self, IoError> {
-        let access = if options.write { OFlags::RDWR } else { OFlags::RDONLY };
-        let mut flags = access | OFlags::CLOEXEC;
-        flags.set(OFlags::CREATE, options.create);
-        flags.set(OFlags::EXCL, options.create && options.exclusive);
-        flags.set(OFlags::DIRECT, options.direct);
-        // Owner writes, group reads: offline readers run under another user of the same group.
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
-        let descriptor =
-            retry_on_intr(|| open(path, flags, mode)).map_err(|errno| IoError::from_errno("open", errno))?;
+        let descriptor = retry_on_intr(|| open(path, options.flags(), FILE_MODE))
+            .map_err(|errno| IoError::from_errno("open", errno))?;
+        Self::new(descriptor, options)
+    }
+
+    /// A descriptor that was opened with these options, locked if they say so. Does not block.
+    pub(crate) fn new(descriptor: OwnedFd, options: FileOptions) -> Result<Self, IoError> {
         if options.lock {
             retry_on_intr(|| flock(&descriptor, FlockOperation::NonBlockingLockExclusive))
                 .map_err(|errno| IoError::from_errno("lock", errno))?;
         }
-        Ok(Self { descriptor, direct: options.direct })
+        Ok(Self { descriptor, direct: options.direct, directory: options.directory })
     }
 
     /// Whether the file bypasses the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.direct
+    }
+
+    /// Whether it is a directory. Its names are metadata, which a sync of data alone may leave behind (ext4 does).
+    pub(crate) fn is_directory(&self) -> bool {
+        self.directory
     }
 }
 

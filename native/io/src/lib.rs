@@ -18,6 +18,7 @@ pub mod error;
 pub mod exit;
 pub mod file;
 pub mod memory;
+mod names;
 pub mod posix;
 pub mod probe;
 pub mod signal;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use ng_io::{Buffer, Handle, Instant};
 use ng_wire::table::close_reason::CloseReason;
+use ng_wire::table::eviction::EvictionReason;
 
 use crate::input::Input;
 use crate::limits::OUTPUT_BYTES_HIGH;
@@ -28,6 +29,8 @@ pub struct Peer {
     pub local_address: SocketAddr,
     /// Its session, after a login.
     pub bound: Option<Bound>,
+    /// Its session has ended elsewhere, for this reason: its next request is told so.
+    pub ended: Option<EvictionReason>,
 }
 
 /// How far a connection is from its end.

@@ -84,7 +84,7 @@ impl Connections {
     /// descriptor the driver refuses, is closed and reported as closed.
     pub fn adopt<D: Driver, S: Service>(&mut self, arrival: HandOver, driver: &mut D, service: &mut S) {
         let HandOver { socket, client_id, address } = arrival;
-        let mut peer = Peer { client_id, address, local_address: address, bound: None };
+        let mut peer = Peer { client_id, address, local_address: address, bound: None, ended: None };
         if self.count() >= self.limits.connections_max {
             service.closed(&peer, CloseReason::TableFull);
             return;
@@ -130,6 +130,11 @@ impl Connections {
     fn get(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         let slot = self.slots.get_mut(id.slot as usize)?;
         if slot.generation == id.generation { slot.connection.as_mut() } else { None }
+    }
+
+    /// What may be known and changed of a connection, if it still exists.
+    pub fn peer_mut(&mut self, id: ConnectionId) -> Option<&mut Peer> {
+        self.get(id).map(|connection| &mut connection.peer)
     }
 
     /// A receive operation finished.

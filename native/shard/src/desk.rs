@@ -41,7 +41,7 @@ const ROOT: u32 = 0;
 /// Clients can make frames drop; the counter has them all, the log one in this time.
 const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);
 
-/// Nothing is in the log yet.
+/// Of what no log holds.
 const UNLOGGED: Position = Position { op: 0, commit: 0 };
 
 /// What a shard answers with: its own knowledge, its way to the other shards, and on the first shard the registry.
@@ -95,6 +95,13 @@ impl Desk {
 
     fn judge(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Decision {
         let operation = Operation::from_code(header.operation);
+        if let Some(reason) = peer.ended.take() {
+            peer.bound = None;
+            // Who logs in or out wants no session that has ended.
+            if !matches!(operation, Some(Operation::Register | Operation::Logout)) {
+                return Decision::evicted(reason);
+            }
+        }
         let is_logout = operation == Some(Operation::Logout);
         // A client without a session may log out all the same, with whatever number it thinks it has.
         if !(is_logout && peer.bound.is_none() && header.client != 0)
@@ -315,11 +322,12 @@ fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: 
             peer.bound = Some(bound);
             let server_version = Name::new(IGGY_VERSION).expect("neither empty nor long");
             let registered = Registered { user_id: bound.user_id, session: bound.session, server_version };
-            reply::ok(reply, header, UNLOGGED, |into| registered.put(into));
+            reply::ok(reply, header, logged(bound.session), |into| registered.put(into));
         }
-        Answer::LoggedOut => {
+        Answer::LoggedOut { op } => {
             peer.bound = None;
-            reply::ok(reply, header, UNLOGGED, |_| {});
+            peer.ended = None;
+            reply::ok(reply, header, logged(op), |_| {});
         }
         Answer::Body(payload) => reply::ok(reply, header, UNLOGGED, |into| into.extend_from_slice(&payload)),
         Answer::Refused(error) => return refuse(header, error, reply),
@@ -329,6 +337,11 @@ fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: 
         }
     }
     (ReplyOutcome::Ok, Served::Answered)
+}
+
+/// Of what was executed as this op.
+const fn logged(op: u64) -> Position {
+    Position { op, commit: op }
 }
 
 /// A refusal goes into the result section where clients look for one, else into the status.

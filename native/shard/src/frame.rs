@@ -31,6 +31,19 @@ pub enum Lifecycle {
         /// The connection's number.
         client_id: u32,
     },
+    /// A session is gone, for the shard of its connection.
+    SessionEnded(EndedSession),
+}
+
+/// A session that ended although its connection is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedSession {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// Its session.
+    pub session: u64,
+    /// What the client is told.
+    pub reason: EvictionReason,
 }
 
 /// Work for a client that another shard has to do, and what came of it.
@@ -103,7 +116,10 @@ pub enum Answer {
     /// The login made this session.
     Session(Bound),
     /// The session ended.
-    LoggedOut,
+    LoggedOut {
+        /// The op of the logout; zero if there was nothing to end.
+        op: u64,
+    },
     /// A read's reply body.
     Body(Vec<u8>),
     /// Refused, with a reason the client may retry on or not.
@@ -129,6 +145,7 @@ impl ShardFrame {
         match self {
             Self::Lifecycle(Lifecycle::HandOver(_)) => FrameVariant::HandOver,
             Self::Lifecycle(Lifecycle::Closed { .. }) => FrameVariant::ConnectionClosed,
+            Self::Lifecycle(Lifecycle::SessionEnded(_)) => FrameVariant::SessionEnded,
             Self::Client(ClientFrame::Request(_)) => FrameVariant::ClientRequest,
             Self::Client(ClientFrame::Answer(_)) => FrameVariant::ClientAnswer,
         }

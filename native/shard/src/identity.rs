@@ -9,6 +9,9 @@ impl ShardId {
     /// Python.
     pub const FIRST: Self = Self(0);
 
+    /// No shard: what is about the node.
+    pub const NONE: Self = Self(u16::MAX);
+
     /// Position in tables that have a row for each shard.
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -8,13 +8,17 @@
 
 pub mod crash;
 pub mod desk;
+pub mod directory;
 pub mod doorbell;
+pub mod ending;
+pub mod enrolment;
 pub mod facts;
 #[cfg(debug_assertions)]
 pub mod fault;
 pub mod frame;
 pub mod host;
 pub mod identity;
+pub mod log;
 pub mod log_ring;
 pub mod mailbox;
 pub mod metrics;
@@ -23,6 +27,7 @@ pub mod port;
 pub mod record;
 pub mod register;
 pub mod route;
+pub mod sessions;
 pub mod settings;
 pub mod stopping;
 pub mod supervisor;

@@ -8,6 +8,7 @@ use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
 use ng_net::Limits;
 
 use crate::desk::Desk;
+use crate::directory;
 use crate::facts::NodeFacts;
 use crate::identity::ShardId;
 use crate::log_ring::event_ring;
@@ -96,7 +97,7 @@ pub fn open<E: Environment>(
     });
     let (to_python, records) = record_ring(RECORD_RING_BYTES);
     let (submissions, from_python) = record_ring(RECORD_RING_BYTES);
-    let mut registry = Some(Registry::new(registry_limits(&settings), &facts, to_python));
+    let mut registry = Some(Registry::new(registry_limits(&settings), to_python));
     let mut first = Some((listener, from_python));
     let mut events = Vec::new();
     let mut seats = Vec::new();
@@ -117,6 +118,7 @@ pub fn open<E: Environment>(
         seats.push(Seat {
             desk,
             limits: table_limits(&settings),
+            log_limits: directory::driver_limits(&settings),
             first: first.take(),
             python_bell: python_bell.clone(),
             stopping: stopping.clone(),

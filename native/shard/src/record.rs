@@ -25,10 +25,13 @@ pub mod to_python {
     pub const LOGIN: u16 = 1;
     /// Every shard runs. No body.
     pub const STARTED: u16 = 2;
-    /// A shard did not start; the others are stopped. Body: exit status (u8), reason (string).
+    /// The start failed; shards that run are stopped. The shard is `u16::MAX` if it was none's fault. Body: exit status
+    /// (u8), reason (string).
     pub const START_FAILED: u16 = 3;
     /// Every shard has stopped. Body: 1 if all of them in order, 0 if something was cut off (u8).
     pub const STOPPED: u16 = 4;
+    /// How a start gets on. Body: a phrase (string).
+    pub const PROGRESS: u16 = 6;
     /// Something for the log. Body: event code (u16), then its two numbers and the wall time in microseconds (u64).
     pub const EVENT: u16 = 5;
 }

@@ -1,24 +1,28 @@
 //! The registry: every client of the process, and every session. It lives on the first shard.
 
+mod views;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use ng_io::Instant;
 use ng_net::ConnectionId;
 use ng_net::connection::Bound;
-use ng_wire::frame::RequestHeader;
 use ng_wire::primitive::{put_bytes32, put_str32};
-use ng_wire::reply::{Client, Stats};
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::eviction::EvictionReason;
-use ng_wire::table::transport::Transport;
 
-use crate::facts::{IGGY_SEMVER, IGGY_VERSION, NodeFacts};
-use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, Secret};
+use crate::enrolment::{Asker, Enrolment, Enrolments};
+use crate::facts::NodeFacts;
+use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, EndedSession, Secret};
 use crate::host::HostFigures;
 use crate::identity::ShardId;
+use crate::log::{LogAnswer, LogRequest, Ticket};
 use crate::record::{Record, RecordWriter, Verdict, to_python};
+use crate::sessions::is_accepted;
 use crate::tickets::Tickets;
 
 /// Capacities of the registry.
@@ -36,16 +40,18 @@ pub struct RegistryLimits {
 #[derive(Debug)]
 struct ClientRow {
     address: SocketAddr,
-    bound: Option<Bound>,
+    session: Option<BoundSession>,
 }
 
-/// A login that Python is looking at.
-#[derive(Debug)]
-struct PendingLogin {
+/// The session of a connection, and where that is.
+#[derive(Clone, Copy, Debug)]
+struct BoundSession {
+    client: u128,
+    bound: Bound,
     shard: ShardId,
     connection: ConnectionId,
-    client_id: u32,
-    header: RequestHeader,
+    /// Its logout is on the way already.
+    leaving: bool,
 }
 
 /// How the logins went, for the metrics.
@@ -64,10 +70,16 @@ pub struct LoginCounts {
 pub struct Registry {
     limits: RegistryLimits,
     clients: BTreeMap<u32, ClientRow>,
-    sessions: usize,
+    /// The connection of each client that has a session.
+    by_client: BTreeMap<u128, u32>,
     next_client_id: u32,
-    next_session: u64,
-    logins: Tickets<PendingLogin>,
+    /// Logins that Python is looking at.
+    logins: Tickets<Asker>,
+    enrolments: Enrolments,
+    /// Sessions that ended, whose connections are to be told.
+    ended: Vec<(ShardId, EndedSession)>,
+    /// The node stops: sessions end with the process, not one by one.
+    stopping: bool,
     counts: LoginCounts,
     to_python: RecordWriter,
     ring_full: u64,
@@ -80,16 +92,17 @@ pub struct Registry {
 pub type Addressed = (ShardId, ClientAnswer);
 
 impl Registry {
-    /// An empty registry. Sessions are numbered from the wall time of the start, so that a later run's numbers are
-    /// higher although nothing of this one is remembered.
-    pub fn new(limits: RegistryLimits, facts: &NodeFacts, to_python: RecordWriter) -> Self {
+    /// An empty registry.
+    pub fn new(limits: RegistryLimits, to_python: RecordWriter) -> Self {
         Self {
             limits,
             clients: BTreeMap::new(),
-            sessions: 0,
+            by_client: BTreeMap::new(),
             next_client_id: 1,
-            next_session: facts.started_wall.0.max(1),
             logins: Tickets::new(limits.logins_max),
+            enrolments: Enrolments::new(),
+            ended: Vec::new(),
+            stopping: false,
             counts: LoginCounts::default(),
             to_python,
             ring_full: 0,
@@ -100,7 +113,27 @@ impl Registry {
 
     /// Sessions open now.
     pub fn sessions(&self) -> usize {
-        self.sessions
+        self.by_client.len()
+    }
+
+    /// Logins and logouts on their way through the log.
+    pub fn enrolments(&self) -> &Enrolments {
+        &self.enrolments
+    }
+
+    /// What the log is to be asked for now.
+    pub fn log_requests(&mut self) -> Vec<(Ticket, LogRequest)> {
+        self.enrolments.requests()
+    }
+
+    /// Sessions that ended without their connections knowing, since this was asked last.
+    pub fn take_ended(&mut self) -> Vec<(ShardId, EndedSession)> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// The node stops: connections that close from now on are not logged out.
+    pub fn stop(&mut self) {
+        self.stopping = true;
     }
 
     /// How logins went since the start.
@@ -134,18 +167,26 @@ impl Registry {
         }
         let client_id = self.next_client_id;
         self.next_client_id = client_id.wrapping_add(1);
-        self.clients.insert(client_id, ClientRow { address, bound: None });
+        self.clients.insert(client_id, ClientRow { address, session: None });
         Some(client_id)
     }
 
-    /// Forgets a connection and its session.
+    /// Forgets a connection, and lets its session end.
     pub fn closed(&mut self, client_id: u32) {
-        if let Some(row) = self.clients.remove(&client_id) {
-            self.sessions -= usize::from(row.bound.is_some());
+        let Some(session) = self.clients.remove(&client_id).and_then(|row| row.session) else { return };
+        self.by_client.remove(&session.client);
+        if !session.leaving {
+            self.leave(session.client, session.bound.session, None);
         }
     }
 
-    /// Answers a request, or keeps a login until Python has looked at it.
+    fn leave(&mut self, client: u128, session: u64, asker: Option<Asker>) {
+        if asker.is_some() || !self.stopping {
+            self.enrolments.push(Enrolment::Logout { client, session, asker });
+        }
+    }
+
+    /// Answers a request, or keeps it: a login until Python has looked at it and the log holds it, a logout until then.
     pub fn handle(
         &mut self,
         request: ClientRequest,
@@ -155,10 +196,13 @@ impl Registry {
         let ClientRequest { shard, connection, client_id, header, ask } = request;
         let answer = match ask {
             Ask::Login { username, password } => {
-                let login = PendingLogin { shard, connection, client_id, header };
-                return self.begin_login(login, &username, &password).err();
+                let asker = Asker { shard, connection, client_id, header };
+                return self.begin_login(asker, &username, &password).err();
             }
-            Ask::Logout => self.log_out(client_id),
+            Ask::Logout => {
+                let asker = Asker { shard, connection, client_id, header };
+                return self.begin_logout(asker);
+            }
             Ask::Clients => Answer::Body(self.list()),
             Ask::Client(wanted) => Answer::Body(self.details(wanted)),
             Ask::Stats => Answer::Body(self.stats(facts, now)),
@@ -166,15 +210,10 @@ impl Registry {
         Some(ClientAnswer { connection, header, answer })
     }
 
-    fn begin_login(
-        &mut self,
-        login: PendingLogin,
-        username: &str,
-        password: &Secret,
-    ) -> Result<(), ClientAnswer> {
+    fn begin_login(&mut self, asker: Asker, username: &str, password: &Secret) -> Result<(), ClientAnswer> {
         let address =
-            self.clients.get(&login.client_id).map(|row| row.address.to_string()).unwrap_or_default();
-        let token = self.logins.file(login).map_err(|login| self.busy(&login))?;
+            self.clients.get(&asker.client_id).map(|row| row.address.to_string()).unwrap_or_default();
+        let token = self.logins.file(asker).map_err(|asker| self.busy(&asker))?;
         let mut body = Vec::new();
         put_str32(&mut body, username);
         put_bytes32(&mut body, &password.0);
@@ -184,210 +223,116 @@ impl Registry {
         self.written |= pushed.is_ok();
         pushed.map_err(|_| {
             self.ring_full += 1;
-            let login = self.logins.redeem(token).expect("filed above");
-            self.busy(&login)
+            let asker = self.logins.redeem(token).expect("filed above");
+            self.busy(&asker)
         })
     }
 
-    fn busy(&mut self, login: &PendingLogin) -> ClientAnswer {
-        self.counts.busy += 1;
-        let answer = Answer::Refused(ErrorCode::TransientNotAccepted);
-        ClientAnswer { connection: login.connection, header: login.header, answer }
+    fn begin_logout(&mut self, asker: Asker) -> Option<ClientAnswer> {
+        let session = self.clients.get_mut(&asker.client_id).and_then(|row| row.session.as_mut());
+        let Some(session) = session else { return Some(asker.answer(Answer::LoggedOut { op: 0 })) };
+        session.leaving = true;
+        let (client, number) = (session.client, session.bound.session);
+        self.leave(client, number, Some(asker));
+        None
     }
 
-    /// Python's verdict on a login. `None` if nobody waits for it.
+    fn busy(&mut self, asker: &Asker) -> ClientAnswer {
+        self.counts.busy += 1;
+        asker.answer(Answer::Refused(ErrorCode::TransientNotAccepted))
+    }
+
+    /// Python's verdict on a login. One that was accepted is answered by the log.
     pub fn verdict(&mut self, token: u64, verdict: Verdict, user_id: u32) -> Option<Addressed> {
-        let login = self.logins.redeem(token)?;
+        let asker = self.logins.redeem(token)?;
         let answer = match verdict {
-            Verdict::Busy => return Some((login.shard, self.busy(&login))),
+            Verdict::Busy => self.busy(&asker),
             Verdict::Refused => {
                 self.counts.refused += 1;
-                Answer::Evicted(EvictionReason::InvalidCredentials)
+                asker.answer(Answer::Evicted(EvictionReason::InvalidCredentials))
             }
-            Verdict::Accepted if self.sessions >= self.limits.sessions_max => {
-                return Some((login.shard, self.busy(&login)));
+            Verdict::Accepted
+                if self.by_client.len() + self.enrolments.logins() >= self.limits.sessions_max =>
+            {
+                self.busy(&asker)
             }
-            Verdict::Accepted => Answer::Session(self.open_session(login.client_id, user_id)?),
+            Verdict::Accepted => {
+                if self.clients.contains_key(&asker.client_id) {
+                    self.enrolments.push(Enrolment::Login { asker, user_id });
+                }
+                return None;
+            }
         };
-        Some((login.shard, ClientAnswer { connection: login.connection, header: login.header, answer }))
+        Some((asker.shard, answer))
     }
 
-    /// Binds a new session. `None` if the connection closed while its login was looked at.
-    fn open_session(&mut self, client_id: u32, user_id: u32) -> Option<Bound> {
-        let row = self.clients.get_mut(&client_id)?;
-        let bound = Bound { session: self.next_session, user_id };
-        self.next_session += 1;
-        self.sessions += usize::from(row.bound.is_none());
+    /// What the log says to a login or a logout.
+    pub fn logged(&mut self, ticket: Ticket, answer: LogAnswer) -> Option<Addressed> {
+        match self.enrolments.answered(ticket, answer)? {
+            (Enrolment::Login { asker, user_id }, LogAnswer::Done { op, reply }) if is_accepted(&reply) => {
+                let bound = Bound { session: op.0, user_id };
+                let is_there = self.open_session(&asker, bound);
+                is_there.then(|| (asker.shard, asker.answer(Answer::Session(bound))))
+            }
+            (Enrolment::Login { asker, .. }, _) => {
+                Some((asker.shard, asker.answer(Answer::Evicted(EvictionReason::SessionError))))
+            }
+            (Enrolment::Logout { client, session, asker }, answer) => {
+                let op = if let LogAnswer::Done { op, .. } = answer { op.0 } else { 0 };
+                self.forget_session(client, session);
+                asker.map(|asker| (asker.shard, asker.answer(Answer::LoggedOut { op })))
+            }
+        }
+    }
+
+    /// Binds a new session to its connection. One of a connection that closed during its login ends at once; one that the
+    /// same client has on another connection has ended with the new one.
+    fn open_session(&mut self, asker: &Asker, bound: Bound) -> bool {
+        let client = asker.header.client;
+        if let Some(before) = self.by_client.get(&client).copied() {
+            self.end_session(before, EvictionReason::SessionTooLow);
+        }
+        let Some(row) = self.clients.get_mut(&asker.client_id) else {
+            self.leave(client, bound.session, None);
+            return false;
+        };
+        let (shard, connection) = (asker.shard, asker.connection);
+        row.session = Some(BoundSession { client, bound, shard, connection, leaving: false });
+        self.by_client.insert(client, asker.client_id);
         self.counts.ok += 1;
-        row.bound = Some(bound);
-        Some(bound)
+        true
     }
 
-    fn log_out(&mut self, client_id: u32) -> Answer {
-        if let Some(row) = self.clients.get_mut(&client_id) {
-            self.sessions -= usize::from(row.bound.take().is_some());
+    fn forget_session(&mut self, client: u128, number: u64) {
+        let Some(row) = self.by_client.get(&client).and_then(|client_id| self.clients.get_mut(client_id))
+        else {
+            return;
+        };
+        if row.session.is_some_and(|session| session.bound.session == number) {
+            row.session = None;
+            self.by_client.remove(&client);
         }
-        Answer::LoggedOut
     }
 
-    fn list(&self) -> Vec<u8> {
-        let mut body = Vec::new();
-        let mut address = String::new();
-        for (client_id, row) in &self.clients {
-            row.describe(*client_id, &mut address, |client| client.put(&mut body));
+    /// The log gave up the session of a client to make room for another.
+    pub fn evicted(&mut self, client: u128) {
+        if let Some(client_id) = self.by_client.get(&client).copied() {
+            self.end_session(client_id, EvictionReason::NoSession);
         }
-        body
     }
 
-    fn details(&self, client_id: u32) -> Vec<u8> {
-        let mut body = Vec::new();
-        if let Some(row) = self.clients.get(&client_id) {
-            row.describe(client_id, &mut String::new(), |client| client.put_details(&mut body));
-        }
-        body
-    }
-
-    fn stats(&self, facts: &NodeFacts, now: Instant) -> Vec<u8> {
-        let host = &self.host;
-        let mut body = Vec::new();
-        Stats {
-            process_id: std::process::id(),
-            cpu_usage: host.cpu_usage,
-            total_cpu_usage: host.total_cpu_usage,
-            memory_usage: host.memory_usage,
-            total_memory: host.total_memory,
-            available_memory: host.available_memory,
-            run_time: u64::try_from((now - facts.started).as_micros()).unwrap_or(u64::MAX),
-            start_time: facts.started_wall.0,
-            read_bytes: host.read_bytes,
-            written_bytes: host.written_bytes,
-            clients_count: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
-            hostname: &host.hostname,
-            os_name: &host.os_name,
-            os_version: &host.os_version,
-            kernel_version: &host.kernel_version,
-            server_version: IGGY_VERSION,
-            server_semver: IGGY_SEMVER,
-            threads_count: host.threads_count,
-            free_disk_space: host.free_disk_space,
-            total_disk_space: host.total_disk_space,
-            ..Stats::default()
-        }
-        .put(&mut body);
-        body
+    fn end_session(&mut self, client_id: u32, reason: EvictionReason) {
+        let Some(session) = self.clients.get_mut(&client_id).and_then(|row| row.session.take()) else {
+            return;
+        };
+        self.by_client.remove(&session.client);
+        let BoundSession { connection, bound, shard, .. } = session;
+        self.ended.push((shard, EndedSession { connection, session: bound.session, reason }));
     }
 }
 
-impl ClientRow {
-    /// Builds the row that clients see; `address` is room for its text.
-    fn describe(&self, client_id: u32, address: &mut String, put: impl FnOnce(&Client<'_>)) {
-        address.clear();
-        write!(address, "{}", self.address).expect("a String takes everything");
-        put(&Client {
-            client_id,
-            user_id: self.bound.map(|bound| bound.user_id),
-            transport: Transport::Tcp,
-            address,
-            memberships: &[],
-        });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ng_io::{Token, WallMicros};
-
-    use super::*;
-    use crate::record::{RecordReader, record_ring};
-
-    fn registry(limits: RegistryLimits) -> (Registry, RecordReader, NodeFacts) {
-        let facts = NodeFacts {
-            cluster_name: "single-node".into(),
-            tcp: "127.0.0.1:8090".parse().expect("an address"),
-            started_wall: WallMicros(1_000),
-            started: Instant::from_nanos(0),
-        };
-        let (writer, reader) = record_ring(4096);
-        (Registry::new(limits, &facts, writer), reader, facts)
-    }
-
-    const ROOMY: RegistryLimits = RegistryLimits { clients_max: 8, sessions_max: 8, logins_max: 8 };
-
-    fn address() -> SocketAddr {
-        "127.0.0.1:5000".parse().expect("an address")
-    }
-
-    fn login(client_id: u32) -> ClientRequest {
-        let header = RequestHeader {
-            size: 256,
-            client: 1,
-            request_checksum: 0,
-            timestamp: 0,
-            request: 0,
-            operation: 1,
-            session: 0,
-            code: 0,
-        };
-        let password = Secret(b"secret".to_vec().into_boxed_slice());
-        let ask = Ask::Login { username: "iggy".into(), password };
-        let connection = ConnectionId::of(Token(u64::from(client_id)));
-        ClientRequest { shard: ShardId(0), connection, client_id, header, ask }
-    }
-
-    fn next_token(reader: &mut RecordReader) -> u64 {
-        let mut bytes = Vec::new();
-        reader.drain(&mut bytes, 4096);
-        let (record, _) = Record::split(&bytes).expect("a login record");
-        assert_eq!(record.kind, to_python::LOGIN);
-        record.token
-    }
-
-    #[test]
-    fn a_login_becomes_a_session_and_sessions_only_grow() {
-        let (mut registry, mut reader, facts) = registry(ROOMY);
-        let mut last = 0;
-        for _ in 0..3 {
-            let client_id = registry.admit(address()).expect("room");
-            assert!(registry.handle(login(client_id), &facts, Instant::from_nanos(0)).is_none());
-            let token = next_token(&mut reader);
-            let (_, answer) = registry.verdict(token, Verdict::Accepted, 0).expect("somebody waits");
-            let Answer::Session(bound) = answer.answer else { panic!("unexpected {answer:?}") };
-            assert!(bound.session > last);
-            last = bound.session;
-        }
-        assert_eq!(registry.sessions(), 3);
-    }
-
-    #[test]
-    fn a_connection_that_closes_during_its_login_leaves_no_session() {
-        let (mut registry, mut reader, facts) = registry(ROOMY);
-        let client_id = registry.admit(address()).expect("room");
-        registry.handle(login(client_id), &facts, Instant::from_nanos(0));
-        registry.closed(client_id);
-        let token = next_token(&mut reader);
-        assert!(registry.verdict(token, Verdict::Accepted, 0).is_none());
-        assert_eq!(registry.sessions(), 0);
-    }
-
-    #[test]
-    fn full_tables_answer_busy_and_recover() {
-        let (mut registry, mut reader, facts) =
-            registry(RegistryLimits { clients_max: 3, sessions_max: 1, logins_max: 1 });
-        let clients: Vec<u32> = (0..3).map(|_| registry.admit(address()).expect("room")).collect();
-        assert_eq!(registry.admit(address()), None);
-        assert!(registry.handle(login(clients[0]), &facts, Instant::from_nanos(0)).is_none());
-        let refused = registry.handle(login(clients[1]), &facts, Instant::from_nanos(0)).expect("at once");
-        assert!(matches!(refused.answer, Answer::Refused(ErrorCode::TransientNotAccepted)));
-        let token = next_token(&mut reader);
-        assert!(registry.verdict(token, Verdict::Accepted, 0).is_some());
-        assert!(registry.handle(login(clients[1]), &facts, Instant::from_nanos(0)).is_none());
-        let token = next_token(&mut reader);
-        let (_, second) = registry.verdict(token, Verdict::Accepted, 0).expect("somebody waits");
-        assert!(matches!(second.answer, Answer::Refused(ErrorCode::TransientNotAccepted)));
-        registry.closed(clients[0]);
-        assert!(registry.handle(login(clients[1]), &facts, Instant::from_nanos(0)).is_none());
-        let token = next_token(&mut reader);
-        let (_, third) = registry.verdict(token, Verdict::Accepted, 0).expect("somebody waits");
-        assert!(matches!(third.answer, Answer::Session(_)));
+impl Asker {
+    fn answer(&self, answer: Answer) -> ClientAnswer {
+        ClientAnswer { connection: self.connection, header: self.header, answer }
     }
 }

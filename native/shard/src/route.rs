@@ -2,7 +2,7 @@
 
 use ng_net::HandOver;
 
-use crate::frame::{Ask, ClientAnswer, ClientFrame, ClientRequest, Lifecycle, ShardFrame};
+use crate::frame::{Ask, ClientAnswer, ClientFrame, ClientRequest, EndedSession, Lifecycle, ShardFrame};
 use crate::identity::ShardId;
 use crate::mailbox::Mailboxes;
 
@@ -65,6 +65,11 @@ pub fn route_hand_over(mailboxes: &mut Mailboxes, shard: ShardId, arrival: HandO
 /// Tells the registry that a connection is gone.
 pub fn route_closed(mailboxes: &mut Mailboxes, client_id: u32) {
     mailboxes.send(ShardId::FIRST, ShardFrame::Lifecycle(Lifecycle::Closed { client_id }));
+}
+
+/// Tells the shard of a connection that its session has ended.
+pub fn route_session_ended(mailboxes: &mut Mailboxes, shard: ShardId, ended: EndedSession) {
+    mailboxes.send(shard, ShardFrame::Lifecycle(Lifecycle::SessionEnded(ended)));
 }
 
 #[cfg(test)]

@@ -11,8 +11,11 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// The highest number of shards: `u16::MAX` stays free to mean "none".
-pub const SHARDS_MAX: usize = u16::MAX as usize - 1;
+/// The highest number of shards, which is what a data directory can name.
+pub const SHARDS_MAX: usize = 1024;
+
+/// One file is written, one is freed, two are kept for what must be moved out of the way, and one is for growth.
+pub const JOURNAL_FILES_MIN: u32 = 5;
 
 /// Which I/O backend to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,12 @@ pub struct Settings {
     pub stall_max: Duration,
     /// systemd's watchdog, if it watches.
     pub watchdog: Option<Watchdog>,
+    /// Where everything that is to last lies.
+    pub data_directory: PathBuf,
+    /// Whether files there may bypass the page cache.
+    pub direct_io: bool,
+    /// Files that the journal of a shard may grow to.
+    pub journal_files_max: u32,
     /// Where the reason of a crash is left.
     pub crash_file: PathBuf,
     /// The cluster's name.
@@ -123,6 +132,9 @@ impl Settings {
             stall_dump: lines.millis("stall_dump_ms")?,
             stall_max: lines.millis("stall_max_ms")?,
             watchdog: lines.watchdog()?,
+            data_directory: PathBuf::from(lines.text("data_directory")?),
+            direct_io: lines.truth("direct_io")?,
+            journal_files_max: lines.number("journal_files_max", JOURNAL_FILES_MIN)?,
             crash_file: PathBuf::from(lines.text("crash_file")?),
             cluster_name: lines.text("cluster_name")?.to_owned(),
         };
@@ -175,6 +187,14 @@ impl<'a> Lines<'a> {
         self.number(key, 1).map(Duration::from_millis)
     }
 
+    fn truth(&mut self, key: &'static str) -> Result<bool, SettingsError> {
+        match self.text(key)? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            other => Err(fault(key, other)),
+        }
+    }
+
     /// One entry for each shard, separated by commas: a CPU number, or `-` for any.
     fn cpus(&mut self) -> Result<Vec<Option<usize>>, SettingsError> {
         const KEY: &str = "shard_cpus";
@@ -202,7 +222,7 @@ mod tests {
     const GOOD: &str = "backend=auto\nshard_cpus=0,-\ninbox_capacity=1024\ntcp_address=127.0.0.1:0\naccept_backlog=4096\n\
         frame_bytes_max=67108864\nconnections_max=20480\nstrangers_max=4096\nsessions_max=16384\nlogins_max=256\n\
         frame_time_ms=10000\ndrain_timeout_ms=10000\njoin_timeout_ms=30000\nstall_dump_ms=5000\nstall_max_ms=60000\n\
-        notify_socket=\nwatchdog_us=0\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
+        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=true\njournal_files_max=8\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
 
     #[test]
     fn complete_settings_are_taken() {
@@ -230,6 +250,8 @@ mod tests {
             ("shard_cpus=0,-", "shard_cpus="),
             ("frame_bytes_max=67108864", "frame_bytes_max=255"),
             ("logins_max=256", "logins_max=0"),
+            ("direct_io=true", "direct_io=yes"),
+            ("journal_files_max=8", "journal_files_max=4"),
             ("tcp_address=127.0.0.1:0", "tcp_address=somewhere"),
         ] {
             let text = GOOD.replace(from, to);

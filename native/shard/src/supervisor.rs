@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use ng_io::{Environment, Instant, IoError, JoinHandle, ThreadSpec, Waker};
+use ng_io::{Environment, Instant, JoinHandle, ThreadSpec, Waker};
 use ng_wire::primitive::{put_str32, put_u8};
 use ng_wire::table::event::Event;
 use ng_wire::table::exit_status::ExitStatus;
 use ng_wire::table::metric::{Cell, Metric};
 
 use crate::crash::CrashSite;
+use crate::directory::Directory;
+use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::log_ring::LoggedEvent;
 use crate::mailbox::ShardBell;
@@ -51,7 +53,7 @@ impl<E: Environment> Crew<E> {
 pub fn run<E: Environment>(crew: Crew<E>) {
     let Crew { environment, shared, settings, seats, crash } = crew;
     let (sender, reports) = channel();
-    let started = start_all(&environment, &settings, seats, &sender, &reports);
+    let started = start_all(&environment, &shared, &settings, seats, &sender, &reports);
     let stage = match started {
         Ok((handles, bells)) => {
             shared.bells.set(bells).expect("a node is started once");
@@ -73,24 +75,27 @@ pub fn run<E: Environment>(crew: Crew<E>) {
     shared.set_stage(stage);
 }
 
-/// A shard that did not start.
+/// Why not all shards run, and which of them it was.
 #[derive(Debug)]
 struct StartFailure {
     shard: ShardId,
-    error: IoError,
+    ending: Ending,
 }
 
 type Started = (Vec<JoinHandle>, Vec<Arc<ShardBell>>);
 
-/// Starts every shard, or none: when one fails, those that wait for the doorbells are told that there will be none, and
+/// Finds the data directory and starts every shard, or none: when one fails, those that wait for the doorbells are told that there will be none, and
 /// are joined.
 fn start_all<E: Environment>(
     environment: &E,
+    shared: &NodeShared,
     settings: &Settings,
     seats: Vec<Seat>,
     sender: &Sender<Report>,
     reports: &Receiver<Report>,
 ) -> Result<Started, StartFailure> {
+    let directory = Directory::find(environment, settings, |phrase| shared.tell_progress(phrase))
+        .map_err(|ending| StartFailure { shard: ShardId::NONE, ending })?;
     let mut handles = Vec::new();
     let mut waiting: Vec<Sender<Vec<Arc<ShardBell>>>> = Vec::new();
     let mut failure = None;
@@ -98,24 +103,30 @@ fn start_all<E: Environment>(
         let shard = seat.desk.id;
         let (bells, receiver) = channel();
         let (environment_there, reports_there) = (environment.clone(), sender.clone());
+        let directory_there = directory.clone();
         let spec = ThreadSpec { name: format!("shard-{}", shard.0), cpu: *cpu };
-        let body = move || thread::run(&environment_there, seat, &reports_there, &receiver);
+        let body = move || {
+            thread::run(&environment_there, seat, &directory_there, &reports_there, &receiver);
+        };
         match environment.spawn(spec, Box::new(body)) {
             Ok(handle) => {
                 handles.push(handle);
                 waiting.push(bells);
             }
             Err(error) => {
-                failure = Some(StartFailure { shard, error });
+                failure = Some(StartFailure { shard, ending: error.into() });
                 break;
             }
         }
     }
     let mut wakers: Vec<Option<Waker>> = vec![None; waiting.len()];
-    for _ in 0..waiting.len() {
+    for ready in 1..=waiting.len() {
         match reports.recv().expect("the supervisor holds a sender itself") {
-            Report::Ready(shard, waker) => wakers[shard.index()] = Some(waker),
-            Report::Failed(shard, error) => failure = failure.or(Some(StartFailure { shard, error })),
+            Report::Ready(shard, waker) => {
+                wakers[shard.index()] = Some(waker);
+                shared.tell_progress(&format!("recovered {ready} of {} shards", waiting.len()));
+            }
+            Report::Failed(shard, ending) => failure = failure.or(Some(StartFailure { shard, ending })),
             Report::Finished(_) => unreachable!("no shard finishes before it has begun"),
         }
     }
@@ -154,8 +165,8 @@ impl<E: Environment> Supervisor<'_, E> {
                     running -= 1;
                     self.watch.finished(shard);
                 }
-                Ok(Report::Failed(shard, error)) => {
-                    self.end_process(&format!("shard-{}", shard.0), &error.to_string())
+                Ok(Report::Failed(shard, Ending { status, reason })) => {
+                    self.crash.end_process(status, &format!("shard-{}", shard.0), &reason)
                 }
                 Ok(Report::Ready(..)) => unreachable!("every shard was ready before"),
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the supervisor holds a sender itself"),
@@ -282,12 +293,16 @@ impl NodeShared {
         self.python_bell.ring();
     }
 
+    fn tell_progress(&self, phrase: &str) {
+        let mut body = Vec::new();
+        put_str32(&mut body, phrase);
+        self.tell(&Record { kind: to_python::PROGRESS, shard: ShardId::NONE.0, token: 0, body: &body });
+    }
+
     fn tell_start_failed(&self, failure: &StartFailure) {
         let mut body = Vec::new();
-        let limited = failure.error.is_out_of_descriptors();
-        let status = if limited { ExitStatus::Configuration } else { ExitStatus::InternalFault };
-        put_u8(&mut body, status.code());
-        put_str32(&mut body, &failure.error.to_string());
+        put_u8(&mut body, failure.ending.status.code());
+        put_str32(&mut body, &failure.ending.reason);
         self.tell(&Record { kind: to_python::START_FAILED, shard: failure.shard.0, token: 0, body: &body });
     }
 }

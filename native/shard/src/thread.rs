@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use ng_io::{Driver, DriverLimits, Environment, IoError, Listener, Waker};
+use ng_io::{Driver, DriverLimits, Environment, Listener, Waker};
 use ng_net::{Connections, Door, Limits};
 
 use crate::desk::Desk;
+use crate::directory::{Directory, NodeLog};
+use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::mailbox::ShardBell;
 use crate::port::PythonBell;
@@ -18,10 +20,10 @@ use crate::turn::{DOOR_TOKEN, FRAMES_PER_TURN, FirstShard, Pause, Shard, ShardPa
 /// What a shard thread tells the supervisor.
 #[derive(Debug)]
 pub enum Report {
-    /// Its I/O is made; it waits for the doorbells of all.
+    /// Its I/O is made and its log recovered; it waits for the doorbells of all.
     Ready(ShardId, Waker),
     /// It could not start, or not go on.
-    Failed(ShardId, IoError),
+    Failed(ShardId, Ending),
     /// It has stopped in order.
     Finished(ShardId),
 }
@@ -33,6 +35,8 @@ pub struct Seat {
     pub desk: Desk,
     /// Bounds of the connection table.
     pub limits: Limits,
+    /// What the log adds to what the connections ask of the driver.
+    pub log_limits: DriverLimits,
     /// On the first shard: the listener and what Python submits.
     pub first: Option<(Listener, RecordReader)>,
     /// Wakes Python.
@@ -46,12 +50,13 @@ pub struct Seat {
 pub fn run<E: Environment>(
     environment: &E,
     seat: Seat,
+    directory: &Directory<E>,
     reports: &Sender<Report>,
     bells: &Receiver<Vec<Arc<ShardBell>>>,
 ) {
     let id = seat.desk.id;
     let stopping = seat.stopping.clone();
-    let outcome = prepare(environment, seat).and_then(|prepared| {
+    let outcome = prepare(environment, seat, directory).and_then(|prepared| {
         // The supervisor outlives every shard; were it gone, nobody would be left to tell.
         reports.send(Report::Ready(id, prepared.waker())).ok();
         let Ok(bells) = bells.recv() else { return Ok(()) };
@@ -67,9 +72,9 @@ pub fn run<E: Environment>(
     reports.send(report).ok();
 }
 
-fn turn_until_stopped<D: Driver>(shard: &mut Shard<D>) -> Result<(), IoError> {
+fn turn_until_stopped<E: Environment>(shard: &mut Shard<E>) -> Result<(), Ending> {
     loop {
-        let pause = shard.turn(shard.now());
+        let pause = shard.turn(shard.now())?;
         if pause == Pause::Finished {
             return Ok(());
         }
@@ -77,8 +82,9 @@ fn turn_until_stopped<D: Driver>(shard: &mut Shard<D>) -> Result<(), IoError> {
     }
 }
 
-struct Prepared<D: Driver> {
-    driver: D,
+struct Prepared<E: Environment> {
+    driver: E::Driver,
+    log: NodeLog<E>,
     door: Option<Door>,
     from_python: Option<RecordReader>,
     desk: Desk,
@@ -87,32 +93,40 @@ struct Prepared<D: Driver> {
     stopping: Arc<Stopping>,
 }
 
-fn prepare<E: Environment>(environment: &E, seat: Seat) -> Result<Prepared<E::Driver>, IoError> {
-    let Seat { desk, limits, first, python_bell, stopping } = seat;
-    let mut driver = environment.driver(driver_limits(&limits))?;
+fn prepare<E: Environment>(
+    environment: &E,
+    seat: Seat,
+    directory: &Directory<E>,
+) -> Result<Prepared<E>, Ending> {
+    let Seat { desk, limits, log_limits, first, python_bell, stopping } = seat;
+    let mut driver = environment.driver(driver_limits(&limits, &log_limits))?;
+    let log = directory.open_log(&mut driver, desk.id)?;
     let (door, from_python) = match first {
         Some((listener, from_python)) => {
             (Some(Door::new(listener, DOOR_TOKEN, &mut driver)?), Some(from_python))
         }
         None => (None, None),
     };
-    Ok(Prepared { driver, door, from_python, desk, limits, python_bell, stopping })
+    Ok(Prepared { driver, log, door, from_python, desk, limits, python_bell, stopping })
 }
 
 /// A connection has one operation in each direction. A closed one keeps its descriptor and its operations until the
 /// next rest, while its successor has begun: twice the table covers both. In one turn the mailboxes may bring more
-/// connections than the table holds, each closed by the next; and the door is on top.
-fn driver_limits(limits: &Limits) -> DriverLimits {
-    let handles_max = 2 * limits.connections_max + FRAMES_PER_TURN + 8;
-    DriverLimits { operations_max: 2 * handles_max, handles_max }
+/// connections than the table holds, each closed by the next; and the door and the log are on top.
+fn driver_limits(limits: &Limits, log: &DriverLimits) -> DriverLimits {
+    let connections = 2 * limits.connections_max + FRAMES_PER_TURN + 8;
+    DriverLimits {
+        operations_max: 2 * connections + log.operations_max,
+        handles_max: connections + log.handles_max,
+    }
 }
 
-impl<D: Driver> Prepared<D> {
+impl<E: Environment> Prepared<E> {
     fn waker(&self) -> Waker {
         self.driver.waker()
     }
 
-    fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<D> {
+    fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<E> {
         let first = self.door.zip(self.from_python).map(|(door, from_python)| FirstShard {
             door,
             hand_over: HandOverRoute::new(),
@@ -122,6 +136,7 @@ impl<D: Driver> Prepared<D> {
         });
         Shard::new(ShardParts {
             driver: self.driver,
+            log: self.log,
             connections: Connections::new(self.limits),
             desk: self.desk,
             first,

@@ -1,18 +1,22 @@
 //! One shard as a value: it takes what happened and the time, does what follows, and never waits.
 
+mod figures;
+mod log_work;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_io::{Completion, Driver, Instant, IoError, Outcome, Token, Wait};
+use ng_io::{Completion, Driver, Environment, Instant, IoError, Outcome, Token, Wait};
 use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
-use ng_wire::table::outcome::LoginOutcome;
 
 use crate::desk::Desk;
+use crate::directory::NodeLog;
+use crate::ending::Ending;
 use crate::frame::{Answer, ClientAnswer, ClientFrame, Envelope, Lifecycle, ShardFrame};
 use crate::host::HostFigures;
 use crate::identity::ShardId;
@@ -62,8 +66,9 @@ pub struct FirstShard {
 
 /// One shard.
 #[derive(Debug)]
-pub struct Shard<D: Driver> {
-    driver: D,
+pub struct Shard<E: Environment> {
+    driver: E::Driver,
+    log: NodeLog<E>,
     connections: Connections,
     desk: Desk,
     first: Option<FirstShard>,
@@ -78,9 +83,11 @@ pub struct Shard<D: Driver> {
 
 /// What a shard is made from.
 #[derive(Debug)]
-pub struct ShardParts<D: Driver> {
+pub struct ShardParts<E: Environment> {
     /// Its I/O, made on its thread.
-    pub driver: D,
+    pub driver: E::Driver,
+    /// Its log, recovered with that driver.
+    pub log: NodeLog<E>,
     /// Its connection table.
     pub connections: Connections,
     /// Its desk.
@@ -95,12 +102,13 @@ pub struct ShardParts<D: Driver> {
     pub stopping: Arc<Stopping>,
 }
 
-impl<D: Driver> Shard<D> {
+impl<E: Environment> Shard<E> {
     /// A shard that has not turned yet.
-    pub fn new(parts: ShardParts<D>) -> Self {
-        let ShardParts { driver, connections, desk, first, bells, python_bell, stopping } = parts;
+    pub fn new(parts: ShardParts<E>) -> Self {
+        let ShardParts { driver, log, connections, desk, first, bells, python_bell, stopping } = parts;
         Self {
             driver,
+            log,
             connections,
             desk,
             first,
@@ -120,18 +128,21 @@ impl<D: Driver> Shard<D> {
     }
 
     /// Does everything that can be done at `now`.
-    pub fn turn(&mut self, now: Instant) -> Pause {
+    pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
         self.desk.now = now;
         self.desk.wall = self.driver.wall();
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
-            self.complete(completion);
+            if let Some(completion) = self.log.complete(&mut self.driver, completion) {
+                self.complete(completion);
+            }
         }
         self.completions = completions;
         let drained = self.read_mailboxes();
         self.read_python();
         self.tend_door();
         self.connections.expire(now, &mut self.driver, &mut self.desk);
+        self.turn_log()?;
         let wound_down = self.stopping.began() && self.wind_down(now);
         self.desk.mailboxes.flush(&self.bells);
         let finished = wound_down && drained && !self.desk.mailboxes.is_blocked();
@@ -140,18 +151,24 @@ impl<D: Driver> Shard<D> {
         }
         self.publish();
         if finished {
-            return Pause::Finished;
+            return Ok(Pause::Finished);
         }
-        if !drained {
-            return Pause::Ready;
+        let has_news = self.desk.registry.as_ref().is_some_and(|registry| registry.enrolments().has_news());
+        if !drained || has_news {
+            return Ok(Pause::Ready);
         }
-        Pause::Until(self.next_look(now))
+        Ok(Pause::Until(self.next_look(now)))
     }
 
     fn next_look(&self, now: Instant) -> Instant {
-        let idle = if self.stopping.began() || self.desk.mailboxes.is_blocked() { LOOK_AGAIN } else { IDLE };
+        let registry = self.desk.registry.as_ref();
+        let waits = registry.is_some_and(|registry| registry.enrolments().is_turned_back())
+            || self.stopping.began()
+            || self.desk.mailboxes.is_blocked();
+        let idle = if waits { LOOK_AGAIN } else { IDLE };
         let door = self.first.as_ref().and_then(|first| first.door.paused_until());
-        [self.connections.next_deadline(), door].into_iter().flatten().fold(now + idle, Instant::min)
+        let log = self.log.deadline().map(|millis| Instant::from_nanos(millis.saturating_mul(1_000_000)));
+        [self.connections.next_deadline(), door, log].into_iter().flatten().fold(now + idle, Instant::min)
     }
 
     /// Waits for whatever comes next: the only call of a shard that may block.
@@ -186,8 +203,12 @@ impl<D: Driver> Shard<D> {
             Outcome::Sent { buffer, result } => {
                 self.connections.sent(id, buffer, &result, now, driver, desk);
             }
-            Outcome::Read { .. } | Outcome::Written { .. } | Outcome::Synced(_) => {
-                unreachable!("this shard submits no operation on files")
+            Outcome::Read { .. }
+            | Outcome::Written { .. }
+            | Outcome::Synced(_)
+            | Outcome::Opened(_)
+            | Outcome::Named(_) => {
+                unreachable!("all operations on files are the log's")
             }
         }
     }
@@ -249,6 +270,7 @@ impl<D: Driver> Shard<D> {
             ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)) => {
                 self.connections.adopt(arrival, &mut self.driver, &mut self.desk);
             }
+            ShardFrame::Lifecycle(Lifecycle::SessionEnded(ended)) => self.end_session(&ended),
             ShardFrame::Client(ClientFrame::Answer(answer)) => self.answer(*answer),
             frame => match (&mut self.desk.registry, frame) {
                 (Some(registry), ShardFrame::Lifecycle(Lifecycle::Closed { client_id })) => {
@@ -277,7 +299,8 @@ impl<D: Driver> Shard<D> {
                 let (connection, header) = (request.connection, request.header);
                 self.answer_on(request.shard, ClientAnswer { connection, header, answer });
             }
-            ShardFrame::Lifecycle(Lifecycle::Closed { .. }) | ShardFrame::Client(ClientFrame::Answer(_)) => {}
+            ShardFrame::Lifecycle(Lifecycle::Closed { .. } | Lifecycle::SessionEnded(_))
+            | ShardFrame::Client(ClientFrame::Answer(_)) => {}
         }
     }
 
@@ -362,6 +385,9 @@ impl<D: Driver> Shard<D> {
             if let Some(first) = &mut self.first {
                 first.door.close(&mut self.driver);
             }
+            if let Some(registry) = &mut self.desk.registry {
+                registry.stop();
+            }
         }
         let overdue = now >= self.stopping.drain_deadline();
         let end = self.connections.wind_down(overdue, now, &mut self.driver, &mut self.desk);
@@ -370,50 +396,16 @@ impl<D: Driver> Shard<D> {
             self.desk.tell(Event::AnswersCut, [self.desk.id.0.into(), end.cut as u64]);
         }
         if self.first.is_none() {
-            return end.left == 0;
+            return end.left == 0 && self.stop_log();
         }
         let alone = self.stopping.others_finished();
         if alone {
             // What still waits for room in their mailboxes are connections they will never adopt.
             self.desk.mailboxes.discard_waiting();
         }
-        end.left == 0 && alone
-    }
-
-    fn publish(&mut self) {
-        self.turns += 1;
-        let metrics = &self.desk.metrics;
-        let traffic = self.connections.traffic();
-        let counters = self.driver.counters();
-        let rings = self.desk.mailboxes.rings();
-        for (cell, value) in [
-            (const { Cell::of(Metric::ShardTurns) }, self.turns),
-            (const { Cell::of(Metric::ConnectionsOpen) }, self.connections.count() as u64),
-            (const { Cell::of(Metric::ConnectionsUnauthenticated) }, self.connections.strangers() as u64),
-            (const { Cell::of(Metric::BytesReceived) }, traffic.bytes_received),
-            (const { Cell::of(Metric::BytesSent) }, traffic.bytes_sent),
-            (const { Cell::of(Metric::Doorbells) }, rings),
-            (const { Cell::of(Metric::IoSyscalls) }, counters.syscalls),
-            (const { Cell::of(Metric::IoOperations) }, counters.operations),
-            (const { Cell::of(Metric::LogEventsLost) }, self.desk.log.lost()),
-        ] {
-            metrics.set(cell, value);
-        }
-        if let Some(registry) = &self.desk.registry {
-            let logins = registry.login_counts();
-            metrics.set(const { Cell::of(Metric::SessionsOpen) }, registry.sessions() as u64);
-            metrics.set(const { Cell::of(Metric::RecordRingFull) }, registry.ring_full_count());
-            metrics.set(Cell::login(LoginOutcome::Ok), logins.ok);
-            metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
-            metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
-        }
-        // Rung every turn that left something for Python: a bell that is not slept on costs one load.
-        let told = self.desk.log.told();
-        let records = self.desk.registry.as_mut().is_some_and(|registry| registry.take_written());
-        if records || told != self.events_told {
-            self.events_told = told;
-            self.python_bell.ring();
-        }
+        let settled =
+            overdue || self.desk.registry.as_ref().is_none_or(|registry| registry.enrolments().is_idle());
+        end.left == 0 && alone && settled && self.stop_log()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::PAGE;
 use crate::bytes::{Fields, count32, put_zero};
 use crate::checksum::checksum;
 use crate::envelope::Kind;
-use crate::record::{RECORD_HEADER, RecordHeader};
+use crate::record::{RECORD_HEADER, RecordHeader, body_is_whole};
 use crate::refusal::{Reason, Refusal};
 
 /// Bytes of a block's header.
@@ -58,7 +58,7 @@ pub struct BlockRecord {
     pub checksum: u128,
     /// Where its body begins in the block.
     pub body_start: usize,
-    /// Whether the body fits its checksum.
+    /// Whether the body is the one that was written.
     pub whole: bool,
 }
 
@@ -74,24 +74,29 @@ pub const fn block_bytes(records: usize, bodies: usize) -> usize {
     (BLOCK_HEADER + RECORD_HEADER * records + bodies).next_multiple_of(PAGE)
 }
 
-/// Builds a block's bytes for direct I/O. Size, record count and checksums of `header` are filled in; returns them with the
-/// bytes and the checksum of the header.
+/// Builds a block's bytes for direct I/O from encoded record headers and their bodies, in the memory of `buffer` if that is
+/// enough. Size, record count and checksums of `header` are filled in; returns them with the bytes and the checksum of the
+/// header. Bodies are not hashed: their headers were sealed over them.
 #[must_use]
-pub fn encode(mut header: BlockHeader, records: &[(RecordHeader, Vec<u8>)]) -> (Buffer, BlockHeader, u128) {
-    let bodies = records.iter().map(|(_, body)| body_bytes(body.len())).sum();
-    let bytes = block_bytes(records.len(), bodies);
-    let mut directory = Vec::with_capacity(RECORD_HEADER * records.len());
-    for (record, _) in records {
-        record.encode(&mut directory);
-    }
+pub fn encode<'a>(
+    mut header: BlockHeader,
+    directory: &[u8],
+    bodies: impl Iterator<Item = &'a [u8]> + Clone,
+    mut buffer: Buffer,
+) -> (Buffer, BlockHeader, u128) {
+    let records = directory.len() / RECORD_HEADER;
+    let bytes = block_bytes(records, bodies.clone().map(|body| body_bytes(body.len())).sum());
     header.bytes = count32(bytes);
-    header.records = count32(records.len());
-    header.directory_checksum = checksum(&directory);
+    header.records = count32(records);
+    header.directory_checksum = checksum(directory);
     let (front, header_checksum) = header.encode();
-    let mut buffer = Buffer::aligned(bytes);
+    buffer.clear();
+    if buffer.capacity() < bytes {
+        buffer = Buffer::aligned(bytes);
+    }
     buffer.extend_from_slice(&front);
-    buffer.extend_from_slice(&directory);
-    for (_, body) in records {
+    buffer.extend_from_slice(directory);
+    for body in bodies {
         buffer.extend_from_slice(body);
         pad(&mut buffer, BODY_ALIGNMENT);
     }
@@ -174,6 +179,16 @@ impl BlockHeader {
     ///
     /// A refusal means that the directory cannot be trusted, so the block may have held anything.
     pub fn records(&self, block: &[u8]) -> Result<Vec<BlockRecord>, Refusal> {
+        let record = |(header, checksum, body_start): (RecordHeader, u128, usize)| {
+            let body = block.get(body_start..body_start + header.body_length as usize);
+            let whole = body.is_some_and(|body| body_is_whole(&header, body));
+            BlockRecord { header, checksum, body_start, whole }
+        };
+        Ok(self.directory(block)?.into_iter().map(record).collect())
+    }
+
+    /// Reads the directory: each header, its identity, and where its body begins, within the block.
+    pub fn directory(&self, block: &[u8]) -> Result<Vec<(RecordHeader, u128, usize)>, Refusal> {
         let mut fields = Fields::new(KIND.name, block);
         fields.bytes("header", BLOCK_HEADER)?;
         let directory = fields.bytes("directory", RECORD_HEADER * self.records as usize)?;
@@ -188,8 +203,7 @@ impl BlockHeader {
             if end > self.bytes as usize {
                 return Err(fields.refuse("bodies", Reason::Value(end as u64)));
             }
-            let whole = block.get(body_start..end).is_some_and(|body| checksum(body) == header.body_checksum);
-            records.push(BlockRecord { header, checksum: identity, body_start, whole });
+            records.push((header, identity, body_start));
             body_start += body_bytes(header.body_length as usize);
         }
         Ok(records)

@@ -206,10 +206,13 @@ fn manifest(lines: &mut String, bytes: &[u8]) {
             for entry in manifest.groups {
                 Line::new(lines, "group")
                     .number("group", entry.group)
-                    .number("checkpointed_op", entry.checkpointed_op)
+                    .number("checkpointed_op", entry.anchor.op)
                     .number("last_offset", entry.last_offset)
                     .number("purge_generation", entry.purge_generation)
-                    .mark("chain", entry.chain)
+                    .number("first_offset", entry.first_offset)
+                    .flag("fenced", entry.fenced)
+                    .number("skipped_to", entry.skipped_to)
+                    .mark("anchor", entry.anchor.checksum())
                     .number("offsets", entry.offsets.len() as u64)
                     .end();
             }

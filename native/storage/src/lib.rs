@@ -7,21 +7,30 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accepted_loss;
 pub mod block;
+pub mod boot;
 mod bytes;
 pub mod checksum;
+pub mod data_directory;
 pub mod describe;
 pub mod envelope;
 pub mod footer;
+pub mod founding;
+pub mod home;
 pub mod index;
 pub mod journal;
 pub mod layout;
 pub mod manifest;
+pub mod manifest_writer;
+pub mod metadata_state;
 pub mod record;
 pub mod record_body;
 pub mod refusal;
+pub mod resharding;
 pub mod segment;
 pub mod segments_file;
+pub mod store;
 pub mod superblock;
 pub mod superblock_writer;
 

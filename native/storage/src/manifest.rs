@@ -5,9 +5,10 @@ use ng_wire::primitive::{put_u8, put_u32, put_u64, put_u128};
 use crate::bytes::{Fields, count32, put_zero};
 use crate::checksum::checksum;
 use crate::envelope::Kind;
+use crate::record::{RECORD_HEADER, RecordHeader};
 use crate::refusal::{Reason, Refusal};
 
-const ENTRY: usize = 64;
+const ENTRY: usize = 64 + RECORD_HEADER;
 const STORED_OFFSET: usize = 24;
 const SIZE: usize = 128;
 
@@ -32,14 +33,18 @@ pub struct Manifest {
 pub struct GroupEntry {
     /// Which group.
     pub group: u64,
-    /// Everything up to this op is in segments or in this entry.
-    pub checkpointed_op: u64,
     /// `u64::MAX` for none.
     pub last_offset: u64,
     /// The purge generation.
     pub purge_generation: u64,
-    /// Checksum of the prepare of the checkpointed op.
-    pub chain: u128,
+    /// Messages below it were dropped.
+    pub first_offset: u64,
+    /// Whether the partition takes no messages.
+    pub fenced: bool,
+    /// Offsets below it are given to no further message, whatever the last one is: a loss was accepted. Else 0.
+    pub skipped_to: u64,
+    /// The prepare of the checkpointed op: everything up to it is in segments or in this entry.
+    pub anchor: RecordHeader,
     /// Ascending by consumer.
     pub offsets: Vec<StoredOffset>,
 }
@@ -109,14 +114,33 @@ impl Manifest {
 }
 
 impl GroupEntry {
+    /// The entry's bytes by themselves.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        bytes
+    }
+
+    /// Reads an entry that stands by itself.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Refusal> {
+        let mut fields = Fields::new(KIND.name, bytes);
+        let entry = Self::decode(&mut fields)?;
+        fields.finish()?;
+        Ok(entry)
+    }
+
     fn encode(&self, into: &mut Vec<u8>) {
         into.reserve(ENTRY + STORED_OFFSET * self.offsets.len());
-        for field in [self.group, self.checkpointed_op, self.last_offset, self.purge_generation] {
+        for field in [self.group, self.last_offset, self.purge_generation, self.first_offset] {
             put_u64(into, field);
         }
-        put_u128(into, self.chain);
         put_u32(into, count32(self.offsets.len()));
-        put_zero(into, 12);
+        put_u8(into, u8::from(self.fenced));
+        put_zero(into, 3);
+        put_u64(into, self.skipped_to);
+        put_zero(into, 16);
+        self.anchor.encode(into);
         for stored in &self.offsets {
             put_u8(into, stored.kind);
             put_zero(into, 7);
@@ -127,12 +151,22 @@ impl GroupEntry {
 
     fn decode(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
         let group = fields.u64("group")?;
-        let checkpointed_op = fields.u64("checkpointed op")?;
         let last_offset = fields.u64("last offset")?;
         let purge_generation = fields.u64("purge generation")?;
-        let chain = fields.u128("chain")?;
+        let first_offset = fields.u64("first offset")?;
         let count = fields.u32("offsets")?;
-        fields.zero("reserved", 12)?;
+        let fenced = match fields.u8("fenced")? {
+            0 => false,
+            1 => true,
+            other => return Err(fields.refuse("fenced", Reason::Value(u64::from(other)))),
+        };
+        fields.zero("reserved", 3)?;
+        let skipped_to = fields.u64("skipped to")?;
+        fields.zero("reserved", 16)?;
+        let (anchor, _) = RecordHeader::decode(fields.bytes("anchor", RECORD_HEADER)?)?;
+        if anchor.group != group {
+            return Err(fields.refuse("anchor", Reason::Value(anchor.group)));
+        }
         let mut offsets: Vec<StoredOffset> = Vec::new();
         for number in 0..count {
             let kind = fields.u8("kind")?;
@@ -146,6 +180,6 @@ impl GroupEntry {
             }
             offsets.push(stored);
         }
-        Ok(Self { group, checkpointed_op, last_offset, purge_generation, chain, offsets })
+        Ok(Self { group, last_offset, purge_generation, first_offset, fenced, skipped_to, anchor, offsets })
     }
 }

@@ -1,6 +1,8 @@
 //! Record headers: the 160 bytes by which a record is known wherever its copies lie.
 
 use ng_wire::primitive::{put_u8, put_u16, put_u32, put_u64, put_u128};
+pub use ng_wire::replica::{BodyCheck, Level};
+use ng_wire::replica::{Op, PrepareHeader, View};
 
 use crate::bytes::{Fields, put_zero};
 use crate::checksum::checksum;
@@ -27,23 +29,14 @@ pub enum RecordKind {
     Install = 5,
     /// Blocks that are lost for good.
     Mark = 6,
-}
-
-/// What an acknowledgement of the record means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Level {
-    /// In the journals of a quorum.
-    #[default]
-    Replicated = 0,
-    /// In the journals of a quorum, and synced there.
-    Persisted = 1,
+    /// A record of which only the header can be read.
+    Damaged = 7,
 }
 
 /// Everything about a record but its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordHeader {
-    /// Checksum of the body.
+    /// Checksum of what the body check covers of the body.
     pub body_checksum: u128,
     /// Checksum of the prepare before, in a prepare.
     pub parent: u128,
@@ -71,6 +64,8 @@ pub struct RecordHeader {
     pub body_length: u32,
     /// Of the group's configuration.
     pub epoch: u32,
+    /// How the body is held against the body checksum.
+    pub body_check: BodyCheck,
 }
 
 impl RecordHeader {
@@ -92,6 +87,7 @@ impl RecordHeader {
             operation: 0,
             body_length: u32::try_from(body.len()).unwrap_or(u32::MAX),
             epoch: 0,
+            body_check: BodyCheck::Whole,
         }
     }
 
@@ -117,8 +113,9 @@ impl RecordHeader {
         put_u16(into, self.operation);
         put_u32(into, self.body_length);
         put_u32(into, self.epoch);
-        // Body check, reserved, the segment that may hold a body one day, reserved.
-        put_zero(into, 4 + 16 + 16);
+        put_u8(into, self.body_check.code());
+        // Reserved, the segment that may hold a body one day, reserved.
+        put_zero(into, 3 + 16 + 16);
         let sum = checksum(&into[start + 16..]);
         into[start..start + 16].copy_from_slice(&sum.to_le_bytes());
         sum
@@ -151,11 +148,8 @@ impl RecordHeader {
             operation: fields.u16("operation")?,
             body_length: fields.u32("body length")?,
             epoch: fields.u32("epoch")?,
+            body_check: body_check_of(fields.u8("body check")?)?,
         };
-        let check = fields.u8("body check")?;
-        if check != 0 {
-            return Err(fields.refuse("body check", Reason::Newer(u64::from(check))));
-        }
         fields.zero("reserved", 3)?;
         if fields.bytes("segment", 16)?.iter().any(|byte| *byte != 0) {
             return Err(fields.refuse("segment", Reason::Newer(1)));
@@ -164,6 +158,64 @@ impl RecordHeader {
         fields.finish()?;
         Ok((header, stored))
     }
+
+    /// Whether this header was sealed over `body`. A batch is taken at its own word about its payload: where
+    /// the bytes come from a disk or from another node, ask [`body_is_whole`].
+    #[must_use]
+    pub fn is_sealed_over(&self, body: &[u8]) -> bool {
+        self.body_length as usize == body.len() && self.body_check.checksum(body) == self.body_checksum
+    }
+
+    /// The header as replicas send it: the same 160 bytes. Only a prepare has one.
+    #[must_use]
+    pub fn prepare(&self) -> Option<PrepareHeader> {
+        let header = PrepareHeader {
+            checksum: 0,
+            body_checksum: self.body_checksum,
+            parent: self.parent,
+            client: self.client,
+            group: self.group,
+            op: Op(self.op),
+            view: View(self.view),
+            request: self.request,
+            timestamp: self.timestamp,
+            commit: Op(self.commit),
+            level: self.level,
+            operation: self.operation,
+            body_bytes: self.body_length,
+            epoch: self.epoch,
+            body_check: self.body_check,
+        };
+        (self.kind == RecordKind::Prepare).then(|| header.sealed())
+    }
+}
+
+impl From<PrepareHeader> for RecordHeader {
+    fn from(header: PrepareHeader) -> Self {
+        Self {
+            body_checksum: header.body_checksum,
+            parent: header.parent,
+            client: header.client,
+            group: header.group,
+            op: header.op.0,
+            view: header.view.0,
+            request: header.request,
+            timestamp: header.timestamp,
+            commit: header.commit.0,
+            kind: RecordKind::Prepare,
+            level: header.level,
+            operation: header.operation,
+            body_length: header.body_bytes,
+            epoch: header.epoch,
+            body_check: header.body_check,
+        }
+    }
+}
+
+/// Whether every byte of `body` is the one that was written: one pass over all of it.
+#[must_use]
+pub fn body_is_whole(header: &RecordHeader, body: &[u8]) -> bool {
+    header.body_length as usize == body.len() && header.body_check.proves(body, header.body_checksum)
 }
 
 fn kind_of(value: u8) -> Result<RecordKind, Refusal> {
@@ -174,6 +226,7 @@ fn kind_of(value: u8) -> Result<RecordKind, Refusal> {
         4 => RecordKind::Close,
         5 => RecordKind::Install,
         6 => RecordKind::Mark,
+        7 => RecordKind::Damaged,
         0 => return Err(Refusal::new(NAME, "kind", Reason::Value(0))),
         newer => return Err(Refusal::new(NAME, "kind", Reason::Newer(u64::from(newer)))),
     })
@@ -185,4 +238,9 @@ fn level_of(value: u8) -> Result<Level, Refusal> {
         1 => Ok(Level::Persisted),
         newer => Err(Refusal::new(NAME, "level", Reason::Newer(u64::from(newer)))),
     }
+}
+
+fn body_check_of(value: u8) -> Result<BodyCheck, Refusal> {
+    let newer = Refusal::new(NAME, "body check", Reason::Newer(u64::from(value)));
+    BodyCheck::from_code(value).ok_or(newer)
 }

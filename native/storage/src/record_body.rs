@@ -35,21 +35,44 @@ pub struct OpenBody {
 }
 
 /// Body of an install record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallBody {
-    /// The last offset, `u64::MAX` for none.
-    pub last_offset: u64,
-    /// The purge generation.
-    pub purge_generation: u64,
-    /// Checksum of the prepare that the state ends with.
-    pub chain: u128,
+    /// The prepare that the state ends with.
+    pub anchor: RecordHeader,
+    /// The state, but for messages: those were put into segments before.
+    pub state: Vec<u8>,
 }
 
 /// Body of a mark record: ranges of blocks that are lost, ascending and apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarkBody {
-    /// First and last sequence of each range.
-    pub lost: Vec<(u64, u64)>,
+    /// Each range.
+    pub lost: Vec<LostBlocks>,
+}
+
+/// A range of blocks of which nothing counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LostBlocks {
+    /// Sequence of the first.
+    pub first: u64,
+    /// Sequence of the last.
+    pub last: u64,
+    /// What they were.
+    pub standing: Standing,
+}
+
+/// What lost blocks were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Standing {
+    /// Numbers that a new incarnation passed over.
+    Skipped = 0,
+    /// Found, but never proven to be on the disk.
+    Unproven = 1,
+    /// As the next, and a start has gone on over the loss.
+    Accepted = 2,
+    /// On the disk for good, until they could not be read.
+    Proven = 3,
 }
 
 impl ViewBody {
@@ -128,25 +151,25 @@ impl InstallBody {
     /// The body's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(40);
-        put_u64(&mut bytes, self.last_offset);
-        put_u64(&mut bytes, self.purge_generation);
-        put_u128(&mut bytes, self.chain);
-        put_zero(&mut bytes, 8);
+        let mut bytes = Vec::with_capacity(RECORD_HEADER + self.state.len());
+        self.anchor.encode(&mut bytes);
+        bytes.extend_from_slice(&self.state);
         bytes
     }
 
     /// Reads a whole body.
     pub fn decode(bytes: &[u8]) -> Result<Self, Refusal> {
         let mut fields = Fields::new("install record", bytes);
-        let body = Self {
-            last_offset: fields.u64("last offset")?,
-            purge_generation: fields.u64("purge generation")?,
-            chain: fields.u128("chain")?,
-        };
-        fields.zero("reserved", 8)?;
-        fields.finish()?;
-        Ok(body)
+        let (anchor, _) = RecordHeader::decode(fields.bytes("anchor", RECORD_HEADER)?)?;
+        Ok(Self { anchor, state: bytes[RECORD_HEADER..].to_vec() })
+    }
+}
+
+impl LostBlocks {
+    /// Whether a block is one of them.
+    #[must_use]
+    pub const fn holds(&self, sequence: u64) -> bool {
+        self.first <= sequence && sequence <= self.last
     }
 }
 
@@ -154,12 +177,14 @@ impl MarkBody {
     /// The body's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(8 + 16 * self.lost.len());
+        let mut bytes = Vec::with_capacity(8 + 24 * self.lost.len());
         put_u32(&mut bytes, count32(self.lost.len()));
         put_u32(&mut bytes, 0);
-        for (first, last) in &self.lost {
-            put_u64(&mut bytes, *first);
-            put_u64(&mut bytes, *last);
+        for lost in &self.lost {
+            put_u64(&mut bytes, lost.first);
+            put_u64(&mut bytes, lost.last);
+            put_u8(&mut bytes, lost.standing as u8);
+            put_zero(&mut bytes, 7);
         }
         bytes
     }
@@ -169,13 +194,21 @@ impl MarkBody {
         let mut fields = Fields::new("mark record", bytes);
         let count = fields.count("ranges", 0, RANGES_MAX)?;
         fields.zero("reserved", 4)?;
-        let mut lost: Vec<(u64, u64)> = Vec::new();
+        let mut lost: Vec<LostBlocks> = Vec::new();
         for number in 0..count {
-            let range = (fields.u64("range")?, fields.u64("range")?);
-            if range.0 > range.1 || lost.last().is_some_and(|last| last.1 >= range.0) {
+            let (first, last) = (fields.u64("range")?, fields.u64("range")?);
+            let standing = match fields.u8("standing")? {
+                0 => Standing::Skipped,
+                1 => Standing::Unproven,
+                2 => Standing::Accepted,
+                3 => Standing::Proven,
+                newer => return Err(fields.refuse("standing", Reason::Newer(u64::from(newer)))),
+            };
+            fields.zero("reserved", 7)?;
+            if first > last || lost.last().is_some_and(|before| before.last >= first) {
                 return Err(fields.refuse("range", Reason::Order(number as u64)));
             }
-            lost.push(range);
+            lost.push(LostBlocks { first, last, standing });
         }
         fields.finish()?;
         Ok(Self { lost })

@@ -25,6 +25,8 @@ pub struct SegmentsFile {
     pub purge_generation: u64,
     /// Of this file, from 1.
     pub sequence: u64,
+    /// Op of the first batch of the unsealed segment, 0 if there is none or nobody knows.
+    pub first_op: u64,
     /// Ascending and apart; only the last may be unsealed.
     pub segments: Vec<SegmentEntry>,
 }
@@ -76,7 +78,9 @@ impl SegmentsFile {
             put_u64(into, self.purge_generation);
             put_u64(into, self.sequence);
             put_u32(into, count32(self.segments.len()));
-            put_zero(into, 20);
+            put_zero(into, 4);
+            put_u64(into, self.first_op);
+            put_zero(into, 8);
             for entry in &self.segments {
                 for field in [
                     entry.base_offset,
@@ -103,7 +107,9 @@ impl SegmentsFile {
         let purge_generation = fields.u64("purge generation")?;
         let sequence = fields.u64("sequence")?;
         let count = fields.count("segments", 0, SEGMENTS_MAX)?;
-        fields.zero("reserved", 20)?;
+        fields.zero("reserved", 4)?;
+        let first_op = fields.u64("first op")?;
+        fields.zero("reserved", 8)?;
         let mut segments: Vec<SegmentEntry> = Vec::new();
         for number in 0..count {
             let entry = decode_entry(&mut fields)?;
@@ -115,7 +121,7 @@ impl SegmentsFile {
             segments.push(entry);
         }
         fields.finish()?;
-        Ok(Self { node, group, purge_generation, sequence, segments })
+        Ok(Self { node, group, purge_generation, sequence, first_op, segments })
     }
 }
 

@@ -1,3 +1,5 @@
+mod encoding;
+
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -5,6 +7,8 @@ use std::hash::BuildHasherDefault;
 use ng_wire::replica::Op;
 
 use crate::setup::ClientLimits;
+
+pub use encoding::TableRefusal;
 
 /// A reply as it was first given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,21 +49,18 @@ struct Entry {
 
 /// The sessions of the metadata group and the last replies of each.
 ///
-/// Filled by executed operations only and in their order, so it is the same on every replica; a fixed number
-/// of slots, each of bounded size.
+/// Filled by executed operations only and in their order, so it is the same on every replica; it has a place for
+/// a fixed number of clients, each of bounded size, and takes memory for those that it has.
 #[derive(Clone, Debug)]
 pub struct ClientTable {
     limits: ClientLimits,
-    slots: Vec<Option<Entry>>,
-    /// Empty slots, the last one is taken first.
-    free: Vec<u32>,
-    /// Slot of each client. Never iterated: its order is nobody's.
-    index: HashMap<u128, u32, BuildHasherDefault<DefaultHasher>>,
-    /// Slot by the op that touched it last; each op touches one client.
-    by_commit: BTreeMap<Op, u32>,
-    /// Added to the slot that a full table gives up: zero but for a planted bug.
-    #[cfg(test)]
-    pub(crate) planted_skew: u32,
+    /// Never iterated: its order is nobody's.
+    entries: HashMap<u128, Entry, BuildHasherDefault<DefaultHasher>>,
+    /// The client by the op that touched it last; each op touches one client.
+    by_commit: BTreeMap<Op, u128>,
+    /// How many sessions a full table spares that it should give up: zero but for a planted bug.
+    #[cfg(any(test, feature = "plants"))]
+    pub(crate) planted_skew: usize,
 }
 
 impl ClientTable {
@@ -68,11 +69,9 @@ impl ClientTable {
     pub fn new(limits: ClientLimits) -> Self {
         Self {
             limits,
-            slots: vec![None; limits.clients as usize],
-            free: (0..limits.clients).rev().collect(),
-            index: HashMap::default(),
+            entries: HashMap::default(),
             by_commit: BTreeMap::new(),
-            #[cfg(test)]
+            #[cfg(any(test, feature = "plants"))]
             planted_skew: 0,
         }
     }
@@ -80,25 +79,25 @@ impl ClientTable {
     /// How many clients have a session.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.entries.len()
     }
 
     /// Whether no client has a session.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.entries.is_empty()
     }
 
     /// The session of a client.
     #[must_use]
     pub fn session(&self, client: u128) -> Option<Op> {
-        Some(self.entry(client)?.session)
+        Some(self.entries.get(&client)?.session)
     }
 
     /// What is known of a request.
     #[must_use]
     pub fn look_up(&self, client: u128, session: u64, request: u64) -> Lookup<'_> {
-        let Some(entry) = self.entry(client).filter(|entry| entry.session.0 == session) else {
+        let Some(entry) = self.entries.get(&client).filter(|entry| entry.session.0 == session) else {
             return Lookup::NoSession;
         };
         if request > entry.request {
@@ -114,13 +113,10 @@ impl ClientTable {
     /// session whose last operation is the oldest, and names its client.
     pub fn register(&mut self, client: u128, op: Op, reply: Vec<u8>) -> Option<u128> {
         self.remove(client);
-        let evicted = if self.free.is_empty() { self.evict() } else { None };
-        let slot = self.free.pop()?;
-        let reply = self.cached(0, op, reply);
-        let entry = Entry { client, session: op, request: 0, commit: op, replies: [reply].into() };
-        self.slots[slot as usize] = Some(entry);
-        self.index.insert(client, slot);
-        self.by_commit.insert(op, slot);
+        let full = self.len() >= self.limits.clients as usize;
+        let evicted = if full { self.evict() } else { None };
+        let replies = [self.cached(0, op, reply)].into();
+        self.insert(Entry { client, session: op, request: 0, commit: op, replies });
         evicted
     }
 
@@ -132,12 +128,11 @@ impl ClientTable {
     pub fn commit(&mut self, client: u128, request: u64, op: Op, reply: Vec<u8>) {
         let reply = self.cached(request, op, reply);
         let keep = self.limits.replies;
-        let Some(slot) = self.index.get(&client).copied() else { return };
-        let Some(entry) = self.slots[slot as usize].as_mut() else { return };
+        let Some(entry) = self.entries.get_mut(&client) else { return };
         assert!(request > entry.request, "request {request} of a client was executed twice");
         assert!(op > entry.commit, "operations are executed in order");
         self.by_commit.remove(&entry.commit);
-        self.by_commit.insert(op, slot);
+        self.by_commit.insert(op, client);
         entry.request = request;
         entry.commit = op;
         entry.replies.push_back(reply);
@@ -148,35 +143,54 @@ impl ClientTable {
 
     /// A logout was executed, or a session ended otherwise.
     pub fn remove(&mut self, client: u128) {
-        let Some(slot) = self.index.remove(&client) else { return };
-        if let Some(entry) = self.slots[slot as usize].take() {
+        if let Some(entry) = self.entries.remove(&client) {
             self.by_commit.remove(&entry.commit);
-            self.free.push(slot);
         }
     }
 
+    /// The entries, the one that was touched last at the end.
+    fn by_commit(&self) -> impl Iterator<Item = &Entry> {
+        self.by_commit.values().filter_map(|client| self.entries.get(client))
+    }
+
+    /// Puts an entry in; what it takes the place of.
+    fn insert(&mut self, entry: Entry) -> Option<Entry> {
+        self.by_commit.insert(entry.commit, entry.client);
+        self.entries.insert(entry.client, entry)
+    }
+
     fn evict(&mut self) -> Option<u128> {
-        let (_, oldest) = self.by_commit.first_key_value()?;
-        #[cfg(test)]
-        let oldest = &((*oldest + self.planted_skew) % self.limits.clients);
-        let client = self.slots[*oldest as usize].as_ref()?.client;
+        let spared = self.spared();
+        let client = self.by_commit.values().nth(spared).copied()?;
         self.remove(client);
         Some(client)
+    }
+
+    #[cfg(any(test, feature = "plants"))]
+    fn spared(&self) -> usize {
+        self.planted_skew % self.len().max(1)
+    }
+
+    #[cfg(not(any(test, feature = "plants")))]
+    #[allow(clippy::unused_self, reason = "the shape of the build that can plant bugs")]
+    const fn spared(&self) -> usize {
+        0
+    }
+
+    #[cfg(test)]
+    pub(crate) fn heap_places(&self) -> usize {
+        self.entries.capacity()
     }
 
     fn cached(&self, request: u64, op: Op, bytes: Vec<u8>) -> CachedReply {
         let bytes = (bytes.len() <= self.limits.reply_bytes).then_some(bytes);
         CachedReply { request, op, bytes }
     }
-
-    fn entry(&self, client: u128) -> Option<&Entry> {
-        self.slots[*self.index.get(&client)? as usize].as_ref()
-    }
 }
 
 impl PartialEq for ClientTable {
     fn eq(&self, other: &Self) -> bool {
-        self.limits == other.limits && self.slots == other.slots && self.free == other.free
+        self.limits == other.limits && self.by_commit().eq(other.by_commit())
     }
 }
 

@@ -4,6 +4,7 @@ use ng_wire::replica::{LogOperation, Op, PrepareHeader};
 
 use crate::effect::{Answer, Effect, Effects};
 use crate::replica::{Replica, Status};
+use crate::setup::Ticks;
 
 impl Replica {
     /// Hands out what is committed and here, as far as the shell takes it.
@@ -38,9 +39,28 @@ impl Replica {
         self.window.release(Op(release));
     }
 
+    /// A group that rests keeps no executed place that is safe in a manifest. A primary keeps what it made in this
+    /// view until all have acknowledged it, and sends it once more: nothing else would, as it is committed.
+    pub(crate) fn on_checkpointed(&mut self, op: Op, now: Ticks, effects: &mut Effects) {
+        if self.status != Status::Normal || self.window.head() > self.commit_min {
+            return;
+        }
+        let all = u32::MAX >> (u32::BITS - u32::from(self.setup.replicas));
+        let lacking = self
+            .window
+            .after(Op::ZERO)
+            .find(|(_, slot)| slot.acks != all && slot.header.is_some_and(|header| header.view == self.view));
+        let kept = lacking.map(|(op, _)| op).filter(|_| self.is_primary());
+        self.window.release(op.min(self.commit_min).min(kept.map_or(Op(u64::MAX), Op::previous)));
+        self.window.shrink();
+        if let Some(kept) = kept.filter(|kept| *kept <= op) {
+            self.resend_prepares(kept.previous(), now, effects);
+        }
+    }
+
     fn remember(&mut self, header: &PrepareHeader, reply: &[u8], effects: &mut Effects) {
         let Some(table) = self.clients.as_mut().filter(|_| header.client != 0) else { return };
-        #[cfg(test)]
+        #[cfg(any(test, feature = "plants"))]
         if self.planted.has(crate::plant::Plant::EvictionOrder) {
             table.planted_skew = self.setup.replica.into();
         }

@@ -132,7 +132,8 @@ pub enum Effect {
     },
     /// A client lost its session to make room.
     Evicted(u128),
-    /// Fetch the state as of an operation and report it with [`crate::Event::Fetched`].
+    /// Fetch the state as of an operation and report it with [`crate::Event::Fetched`], or that it does not come with
+    /// [`crate::Event::FetchFailed`].
     Fetch {
         /// Who has it.
         from: u8,
@@ -154,7 +155,9 @@ pub enum Effect {
         view: View,
         /// The first operation in doubt.
         op: Op,
-        /// Whether every replica has voted, so that no wait will help.
+        /// Whether no vote is missing but those of replicas whose disk is blank: no wait will help. Someone has to
+        /// say which loss is accepted; until then the view changes go on, and this is said again.
+        /// A frame that was late can make it true once: it counts when it lasts for a suspicion period.
         all_voted: bool,
     },
     /// What this replica executed is not what the group committed: it must stop.

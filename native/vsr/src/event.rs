@@ -1,4 +1,4 @@
-use ng_wire::replica::{Level, Message, Op, PrepareHeader};
+use ng_wire::replica::{BodyCheck, Level, Message, Op, PrepareHeader};
 
 use crate::client_table::ClientTable;
 
@@ -15,12 +15,14 @@ pub struct Request {
     pub operation: u16,
     /// How it is acknowledged.
     pub level: Level,
-    /// Microseconds since the Unix epoch.
+    /// Microseconds since the Unix epoch; one that lies before the head's is raised to that.
     pub timestamp: u64,
-    /// XXH3-128 of the body.
+    /// XXH3-128 of what the body check covers of the body.
     pub body_checksum: u128,
     /// Bytes of body.
     pub body_bytes: u32,
+    /// How the body is held against the body checksum.
+    pub body_check: BodyCheck,
 }
 
 /// What happens to a replica.
@@ -56,6 +58,24 @@ pub enum Event {
         /// The client table that came with it, in the metadata group.
         clients: Option<Box<ClientTable>>,
     },
+    /// A state asked for with [`crate::Effect::Fetch`] does not come; the next offer will do.
+    FetchFailed,
+    /// The node of the [awaited primary](crate::Replica::awaited_primary) fell silent, or lives another life.
+    PrimarySilent,
+    /// A replica said that it does not have the group: no prepare goes there for one suspicion period, and if it
+    /// was the primary of a view that has begun, it leads no more.
+    NotOpen {
+        /// Which replica.
+        from: u8,
+    },
+    /// A replica said that it has the group now.
+    Opened {
+        /// Which replica.
+        from: u8,
+    },
+    /// The state up to this op is in a manifest. A group that rests keeps no place up to it any more, so say it
+    /// only of what every living member had time to repair: further behind, they take a state transfer.
+    Checkpointed(Op),
     /// Time has passed.
     Tick,
 }

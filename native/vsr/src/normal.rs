@@ -7,9 +7,10 @@ use crate::effect::{Answer, Drop, Effect, Effects, Position, Record};
 use crate::event::Request;
 use crate::plant::Plant;
 use crate::replica::{Replica, Status};
+use crate::setup::Ticks;
 
 impl Replica {
-    pub(crate) fn on_request(&mut self, request: &Request, effects: &mut Effects) {
+    pub(crate) fn on_request(&mut self, request: &Request, now: Ticks, effects: &mut Effects) {
         let refusal = if !self.is_primary() {
             Some(Answer::NotPrimary)
         } else if !self.setup.takes(request.operation) {
@@ -24,13 +25,14 @@ impl Replica {
                 let Request { client, request, .. } = *request;
                 effects.push(Effect::Reply { client, request, answer });
             }
-            None => self.prepare(request, effects),
+            None => self.prepare(request, now, effects),
         }
     }
 
     /// Whether one more operation may be prepared. Not before everything inherited is here: until then the
     /// pipeline could hide a request that would be taken for a new one.
-    fn admits(&self) -> bool {
+    #[must_use]
+    pub fn admits(&self) -> bool {
         let head = self.window.head();
         self.window.missing() == 0
             && head.since(self.commit_max) < self.setup.limits.pipeline
@@ -68,29 +70,38 @@ impl Replica {
         waiting.any(blocks).then_some(Answer::Pending)
     }
 
-    fn prepare(&mut self, request: &Request, effects: &mut Effects) {
+    fn prepare(&mut self, request: &Request, now: Ticks, effects: &mut Effects) {
         let head = self.window.head();
-        let Some(parent) = self.window.header(head).map(|header| header.checksum) else { return };
+        let Some(last) = self.window.header(head).copied() else { return };
         let header = PrepareHeader {
             checksum: 0,
             body_checksum: request.body_checksum,
-            parent,
+            parent: last.checksum,
             client: request.client,
             group: self.setup.group,
             op: head.next(),
             view: self.view,
             request: request.request,
-            timestamp: request.timestamp,
+            timestamp: request.timestamp.max(last.timestamp),
             commit: self.commit_max,
             level: request.level,
             operation: request.operation,
             body_bytes: request.body_bytes,
             epoch: self.setup.epoch,
+            body_check: request.body_check,
         }
         .sealed();
         self.store(header, effects);
+        self.send_prepare(header, 0, now, effects);
+    }
+
+    /// Sends a prepare to all that do not hold it and have the group.
+    fn send_prepare(&self, header: PrepareHeader, holders: u32, now: Ticks, effects: &mut Effects) {
         let prepare = Prepare { view: self.view, commit_max: self.commit_max, header };
-        self.say_to_others(&Message::Prepare(prepare), effects);
+        let lacks = |to: &u8| *to != self.me() && holders & 1 << *to == 0 && !self.absent.contains(*to, now);
+        for to in (0..self.setup.replicas).filter(lacks) {
+            self.say(to, Message::Prepare(prepare), effects);
+        }
     }
 
     pub(crate) fn on_prepare(&mut self, from: u8, prepare: &Prepare, effects: &mut Effects) {
@@ -119,9 +130,6 @@ impl Replica {
             Ok(false) => self.acknowledge(&header, effects),
             Err(reason) => effects.dropped(reason),
         }
-        if self.planted.has(Plant::ApplyOnPrepare) {
-            self.commit_max = self.commit_max.max(header.op);
-        }
     }
 
     /// Whether a prepare of this view is to be stored; `false` if it is here already.
@@ -146,6 +154,9 @@ impl Replica {
     fn store(&mut self, header: PrepareHeader, effects: &mut Effects) {
         let position = self.journal.append(Record::Prepare(header), effects);
         self.window.place(header, position);
+        if self.planted.has(Plant::ApplyOnPrepare) {
+            self.commit_max = self.commit_max.max(header.op);
+        }
         self.acknowledge(&header, effects);
     }
 
@@ -193,6 +204,8 @@ impl Replica {
 
     pub(crate) fn on_commit(&mut self, from: u8, commit: &Commit, effects: &mut Effects) {
         if commit.view < self.view {
+            // A deposed primary that speaks for its view does not know of this one.
+            self.help(from, 0, effects);
             effects.dropped(Drop::OlderView);
             return;
         }
@@ -215,23 +228,15 @@ impl Replica {
         self.known_head = self.known_head.max(head);
     }
 
-    pub(crate) fn show_life(&self, effects: &mut Effects) {
-        let commit = Commit { view: self.view, commit_max: self.commit_max, head: self.window.head() };
-        self.say_to_others(&Message::Commit(commit), effects);
-    }
-
-    /// Sends again what some replica has not acknowledged, oldest first.
-    pub(crate) fn resend_prepares(&self, effects: &mut Effects) {
+    /// Sends again what stands after `from` and some replica has not acknowledged, oldest first.
+    pub(crate) fn resend_prepares(&self, from: Op, now: Ticks, effects: &mut Effects) {
         let round = usize::try_from(self.setup.limits.repair).unwrap_or(usize::MAX);
-        for (_, slot) in self.window.after(self.commit_max).take(round) {
+        for (_, slot) in self.window.after(from).take(round) {
             let (Some(header), true) = (slot.header, slot.is_present()) else { continue };
             if slot.acks & 1 << self.me() == 0 {
                 self.acknowledge(&header, effects);
             }
-            let prepare = Prepare { view: self.view, commit_max: self.commit_max, header };
-            for to in (0..self.setup.replicas).filter(|to| *to != self.me() && slot.acks & 1 << to == 0) {
-                self.say(to, Message::Prepare(prepare), effects);
-            }
+            self.send_prepare(header, slot.acks, now, effects);
         }
     }
 }

@@ -39,6 +39,10 @@ pub struct Recovery {
     recovered: Recovered,
     /// Whether the directory was there when the group was founded, or has taken over a log since.
     votes: bool,
+    /// The last operation of the state that was kept.
+    kept: Option<PrepareHeader>,
+    /// Records may be missing among those read so far: one of them may have replaced what still stands here.
+    gaps: bool,
 }
 
 impl Recovery {
@@ -49,7 +53,7 @@ impl Recovery {
         if founded {
             recovered.window.tail = Tail::Certain;
         }
-        Self { recovered, votes: founded }
+        Self { recovered, votes: founded, kept: None, gaps: false }
     }
 
     /// The state machine was kept as of `anchor`, with the client table if this is the metadata group: what
@@ -59,6 +63,7 @@ impl Recovery {
         self.recovered.window.install(anchor);
         self.recovered.commit = self.recovered.commit.max(anchor.op);
         self.recovered.clients = clients;
+        self.kept = Some(anchor);
     }
 
     /// The next record. A prepare whose body cannot be read is [`Standing::Damaged`], or
@@ -75,7 +80,11 @@ impl Recovery {
                     // A log too far from what is here cannot be placed: then nothing is known for certain.
                     self.votes = first.since(recovered.window.head()) <= SUFFIX_MAX as u64;
                     if self.votes {
-                        recovered.window.adopt(&record.headers, recovered.commit);
+                        // After a gap what was committed is known by its place, and what stands there is not it for
+                        // certain: a lost record may have taken over another log in between.
+                        let vouched = if self.gaps { recovered.window.base() } else { recovered.commit };
+                        recovered.window.adopt(&record.headers, vouched);
+                        self.gaps = false;
                     }
                 }
                 recovered.commit = recovered.commit.max(record.commit);
@@ -94,6 +103,7 @@ impl Recovery {
     ///
     /// It must be reported at each recovery at which it is still so: what came after may hang on it.
     pub fn lost(&mut self, tail: Tail) {
+        self.gaps = true;
         self.recovered.window.doubt(tail);
     }
 
@@ -101,15 +111,29 @@ impl Recovery {
     #[must_use]
     pub fn finish(mut self) -> Directory {
         if !self.votes {
-            return Directory::Blank;
+            return self.unsworn();
         }
         self.recovered.window.cut_disconnected();
         Directory::Recovered(Box::new(self.recovered))
     }
 
+    fn unsworn(self) -> Directory {
+        let Some(anchor) = self.kept else { return Directory::Blank };
+        Directory::Unsworn(Box::new(Recovered {
+            view: View(0),
+            log_view: View(0),
+            commit: anchor.op,
+            window: Window::new(anchor, Tail::Damaged),
+            clients: self.recovered.clients,
+        }))
+    }
+
     fn replay_prepare(&mut self, header: &PrepareHeader, standing: Standing) {
         let window = &mut self.recovered.window;
-        self.recovered.commit = self.recovered.commit.max(header.commit);
+        // What a later view committed is known of that view's log: without the record that takes it over, this is another.
+        if header.view <= self.recovered.log_view {
+            self.recovered.commit = self.recovered.commit.max(header.commit);
+        }
         if header.op <= window.base() {
             return;
         }
@@ -162,33 +186,41 @@ impl Replica {
     }
 
     pub(crate) fn ask_around(&self, effects: &mut Effects) {
-        if self.probed_view().is_none() {
-            self.say_to_others(&Message::Probe(Probe { nonce: self.nonce }), effects);
-            return;
-        }
-        // Whoever is primary by now answers; that of the probed view may be gone.
-        for of in 0..self.setup.replicas {
-            self.ask_for_view(of, effects);
+        // Said as long as it is so: who collects votes must know that none comes from here.
+        self.say_to_others(&Message::Probe(Probe { nonce: self.nonce }), effects);
+        self.ask_all_for_view(effects);
+    }
+
+    /// Whoever is primary by now answers; that of the probed view may be gone.
+    fn ask_all_for_view(&self, effects: &mut Effects) {
+        if self.probed_view().is_some() {
+            (0..self.setup.replicas).for_each(|of| self.ask_for_view(of, effects));
         }
     }
 
-    pub(crate) fn on_probe(&self, from: u8, probe: &Probe, effects: &mut Effects) {
+    pub(crate) fn on_probe(&mut self, from: u8, probe: &Probe, effects: &mut Effects) {
         if self.status == Status::Normal {
             let view = self.view.max(self.suspicion.highest());
             self.say(from, Message::ProbeReply(ProbeReply { view, nonce: probe.nonce }), effects);
-        } else {
-            effects.dropped(Drop::Status);
+            if self.primary() == Some(from) {
+                // A primary whose disk is blank leads no more, and cannot wish: its node may beat on.
+                self.suspect(self.view.next(), effects);
+            }
+            return;
         }
+        if self.status == Status::ViewChange {
+            self.blank |= 1 << from;
+        }
+        effects.dropped(Drop::Status);
     }
 
     pub(crate) fn on_probe_reply(&mut self, from: u8, reply: &ProbeReply, effects: &mut Effects) {
-        if self.status != Status::Blank || reply.nonce != self.nonce {
+        if self.status != Status::Blank || reply.nonce != self.nonce || self.probed_view().is_some() {
             effects.dropped(Drop::Status);
             return;
         }
+        self.probed.resize(self.setup.replicas.into(), None);
         self.probed[usize::from(from)] = Some(reply.view);
-        if self.probed_view().is_some() {
-            self.ask_around(effects);
-        }
+        self.ask_all_for_view(effects);
     }
 }

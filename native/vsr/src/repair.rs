@@ -4,7 +4,6 @@ use ng_wire::replica::{Message, Op, Prepare, RequestPrepares, View};
 
 use crate::effect::{Drop, Effects};
 use crate::replica::{Replica, Status};
-use crate::setup::Ticks;
 
 /// Rounds of repair after which a primary gives up a view whose log it cannot get.
 const PATIENCE: u32 = 20;
@@ -30,8 +29,7 @@ impl Replica {
     }
 
     /// Asks for the oldest places that lack: the primary, and one of the others in turn.
-    pub(crate) fn repair(&mut self, now: Ticks, effects: &mut Effects) {
-        self.forget_stale_transfer(now);
+    pub(crate) fn repair(&mut self, effects: &mut Effects) {
         if !self.lacks_something() {
             self.fruitless = 0;
             return;
@@ -42,7 +40,7 @@ impl Replica {
             self.fruitless = 0;
             self.suspect(self.view.next(), effects);
         }
-        if self.transfer.is_some() {
+        if self.fetching {
             return;
         }
         let hole = self.window.after(self.commit_min).find(|(_, slot)| !slot.is_present());
@@ -64,7 +62,7 @@ impl Replica {
 
     /// Asks for everything behind what was executed here; too much for prepares, so an offer will come.
     pub(crate) fn ask_for_state(&self, of: u8, view: View, effects: &mut Effects) {
-        if self.transfer.is_none() {
+        if !self.fetching {
             let first = self.commit_min.next();
             self.say(of, Message::RequestPrepares(RequestPrepares { view, first, last: first }), effects);
         }

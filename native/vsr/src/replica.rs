@@ -1,5 +1,6 @@
-use ng_wire::replica::{DoViewChange, Message, Op, PrepareHeader, View};
+use ng_wire::replica::{Commit, DoViewChange, Message, Op, PrepareHeader, View};
 
+use crate::absent::Absent;
 use crate::client_table::ClientTable;
 use crate::effect::{Appends, Drop, Effect, Effects, Position};
 use crate::event::Event;
@@ -7,9 +8,8 @@ use crate::plant::Planted;
 use crate::quorum::Quorums;
 use crate::recovery::Recovered;
 use crate::setup::{Setup, Ticks, UnsoundSetup};
-use crate::state_transfer::Transfer;
-use crate::timers::{Timer, Timers};
-use crate::view_change::Suspicion;
+use crate::suspicion::Suspicion;
+use crate::timers::Timers;
 use crate::window::Window;
 
 /// What a replica takes part in.
@@ -35,6 +35,9 @@ pub enum Directory {
     /// A directory that should hold something and does not: a new or wiped disk, or one whose damage names no
     /// group.
     Blank,
+    /// A state that the group committed was kept, and what was promised since is lost. Like a blank one it promises
+    /// nothing until others told it the view, but it goes on from that state.
+    Unsworn(Box<Recovered>),
 }
 
 /// One member of one group: the whole of its consensus, as a value.
@@ -58,13 +61,19 @@ pub struct Replica {
     pub(crate) journal: Appends,
     /// The record of the current view: no message of the view leaves before it is synced.
     pub(crate) view_position: Position,
-    pub(crate) clients: Option<ClientTable>,
+    pub(crate) clients: Option<Box<ClientTable>>,
     pub(crate) suspicion: Suspicion,
+    /// One place for each replica while votes are collected, else empty.
     pub(crate) votes: Vec<Option<DoViewChange>>,
+    /// Who said, since votes are collected, that its disk is blank: it has none to give. A bit for each.
+    pub(crate) blank: u32,
     /// Tells this life of the replica from those before.
     pub(crate) nonce: u64,
+    /// What a blank replica was told, one place for each replica; else empty.
     pub(crate) probed: Vec<Option<View>>,
-    pub(crate) transfer: Option<Transfer>,
+    /// A state is being fetched; the shell says how that ends.
+    pub(crate) fetching: bool,
+    pub(crate) absent: Absent,
     /// Who is asked next for repair.
     pub(crate) repair_turn: u8,
     /// Rounds of repair since nothing lacked.
@@ -88,7 +97,23 @@ impl Replica {
         Ok(replica)
     }
 
-    pub(crate) fn begin(setup: Setup, directory: Directory, nonce: u64) -> Result<Self, UnsoundSetup> {
+    /// Like [`Replica::open`], with a bug from the first moment on.
+    #[cfg(any(test, feature = "plants"))]
+    pub fn open_planted(
+        setup: Setup,
+        directory: Directory,
+        nonce: u64,
+        now: Ticks,
+        bug: Option<crate::plant::Plant>,
+        effects: &mut Effects,
+    ) -> Result<Self, UnsoundSetup> {
+        let mut replica = Self::begin(setup, directory, nonce)?;
+        replica.planted.bug = bug;
+        replica.wake_up(now, effects);
+        Ok(replica)
+    }
+
+    fn begin(setup: Setup, directory: Directory, nonce: u64) -> Result<Self, UnsoundSetup> {
         if !setup.is_sound() || nonce == 0 {
             return Err(UnsoundSetup);
         }
@@ -98,6 +123,7 @@ impl Replica {
             }
             Directory::Recovered(recovered) => (Status::Rejoining, recovered),
             Directory::Blank => (Status::Blank, Box::new(Recovered::lost(&setup))),
+            Directory::Unsworn(kept) => (Status::Blank, kept),
         };
         let commit_min = recovered.window.base();
         Ok(Self {
@@ -112,12 +138,14 @@ impl Replica {
             window: recovered.window,
             journal: Appends::default(),
             view_position: Position::RECOVERED,
-            clients: recovered.clients.or_else(|| setup.clients.map(ClientTable::new)),
-            suspicion: Suspicion::new(setup.replicas),
-            votes: vec![None; setup.replicas.into()],
+            clients: recovered.clients.or_else(|| setup.clients.map(ClientTable::new)).map(Box::new),
+            suspicion: Suspicion::default(),
+            votes: Vec::new(),
+            blank: 0,
             nonce,
-            probed: vec![None; setup.replicas.into()],
-            transfer: None,
+            probed: Vec::new(),
+            fetching: false,
+            absent: Absent::default(),
             repair_turn: 0,
             fruitless: 0,
             timers: Timers::default(),
@@ -132,11 +160,17 @@ impl Replica {
             return;
         }
         match event {
-            Event::Request(request) => self.on_request(&request, effects),
-            Event::Message { from, message } => self.on_message(from, message, now, effects),
+            Event::Request(request) => self.on_request(&request, now, effects),
+            Event::Message { from, message } => self.on_message(from, message, effects),
             Event::Applied { header, reply } => self.on_applied(&header, reply, effects),
             Event::Unreadable { op, checksum } => self.on_unreadable(op, checksum),
             Event::Fetched { anchor, clients } => self.on_fetched(anchor, clients, effects),
+            Event::FetchFailed => self.fetching = false,
+            Event::NotOpen { from } if from < self.setup.replicas => self.on_not_open(from, now, effects),
+            Event::Opened { from } if from < self.setup.replicas => self.absent.remove(from),
+            Event::NotOpen { .. } | Event::Opened { .. } => effects.dropped(Drop::Foreign),
+            Event::Checkpointed(op) => self.on_checkpointed(op, now, effects),
+            Event::PrimarySilent => self.on_primary_silent(effects),
             Event::Tick => {}
         }
         while let Some(timer) = self.timers.due(now) {
@@ -202,6 +236,14 @@ impl Replica {
         )
     }
 
+    /// What it takes in memory, its client table aside.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        let votes = self.votes.capacity() * size_of::<Option<DoViewChange>>();
+        let probed = self.probed.capacity() * size_of::<Option<View>>();
+        size_of::<Self>() + votes + probed + self.suspicion.heap_bytes() + self.window.heap_bytes()
+    }
+
     /// The executed operation that a state transfer from here would contain last.
     #[must_use]
     pub fn anchor(&self) -> Option<PrepareHeader> {
@@ -210,8 +252,8 @@ impl Replica {
 
     /// The client table, in the metadata group.
     #[must_use]
-    pub const fn clients(&self) -> Option<&ClientTable> {
-        self.clients.as_ref()
+    pub fn clients(&self) -> Option<&ClientTable> {
+        self.clients.as_deref()
     }
 
     /// Whether it is the primary of a view that has begun.
@@ -224,6 +266,22 @@ impl Replica {
     #[must_use]
     pub fn primary(&self) -> Option<u8> {
         (self.status == Status::Normal).then(|| self.setup.primary(self.view))
+    }
+
+    /// The other replica that it follows, or waits for to begin the view. Its node's silence is
+    /// [`Event::PrimarySilent`].
+    #[must_use]
+    pub fn awaited_primary(&self) -> Option<u8> {
+        let waits = matches!(self.status, Status::Normal | Status::ViewChange | Status::Rejoining);
+        (waits && !self.is_primary_of(self.view)).then(|| self.setup.primary(self.view))
+    }
+
+    /// What a primary says about its view while it has nothing else to say: for the beat of its node, and what
+    /// a backup is given of that as [`Message::Commit`]. Other than before a step: there is news.
+    #[must_use]
+    pub fn beat(&self) -> Option<Commit> {
+        let leads = self.is_primary() && self.suspicion.wish().is_none();
+        leads.then(|| Commit { view: self.view, commit_max: self.commit_max, head: self.window.head() })
     }
 
     pub(crate) const fn is_primary_of(&self, view: View) -> bool {
@@ -245,12 +303,12 @@ impl Replica {
         }
     }
 
-    fn on_message(&mut self, from: u8, message: Message, now: Ticks, effects: &mut Effects) {
+    fn on_message(&mut self, from: u8, message: Message, effects: &mut Effects) {
         if from >= self.setup.replicas {
             effects.dropped(Drop::Foreign);
             return;
         }
-        self.notice_life(from, &message, now);
+        self.notice_life(from, &message);
         match message {
             Message::Prepare(prepare) => self.on_prepare(from, &prepare, effects),
             Message::PrepareOk(ok) => self.on_prepare_ok(from, &ok, effects),
@@ -267,7 +325,7 @@ impl Replica {
     }
 
     /// What comes from the primary of the view shows that it lives, whatever it is.
-    fn notice_life(&mut self, from: u8, message: &Message, now: Ticks) {
+    fn notice_life(&mut self, from: u8, message: &Message) {
         let speaks_for_view =
             matches!(message, Message::Prepare(_) | Message::Commit(_) | Message::StartView(_));
         let alive = self.status == Status::Normal
@@ -276,51 +334,6 @@ impl Replica {
             && message.view() == Some(self.view);
         if alive {
             self.suspicion.calm();
-            self.timers.set(Timer::Suspicion, now + self.setup.timing.suspicion);
-        }
-    }
-
-    fn on_timer(&mut self, timer: Timer, now: Ticks, effects: &mut Effects) {
-        match timer {
-            Timer::Heartbeat => self.show_life(effects),
-            Timer::Suspicion => self.suspect(self.view.next(), effects),
-            Timer::Resend => self.say_again(now, effects),
-        }
-    }
-
-    fn say_again(&mut self, now: Ticks, effects: &mut Effects) {
-        if let Some(wish) = self.suspicion.wish() {
-            self.wish_for(wish, effects);
-        }
-        match self.status {
-            Status::Normal if self.is_primary() => self.resend_prepares(effects),
-            Status::Normal | Status::Diverged => {}
-            Status::ViewChange => self.cast_vote(effects),
-            Status::Rejoining => self.ask_for_view(self.setup.primary(self.view), effects),
-            Status::Blank => self.ask_around(effects),
-        }
-        self.repair(now, effects);
-    }
-
-    /// Arms what is waited for, and only that: an idle backup has one timer, and nothing to say again.
-    pub(crate) fn arm(&mut self, now: Ticks) {
-        let timing = self.setup.timing;
-        let primary = self.is_primary();
-        self.keep(Timer::Heartbeat, primary && self.setup.replicas > 1, now + timing.heartbeat);
-        let waits = !primary && !matches!(self.status, Status::Blank | Status::Diverged);
-        self.keep(Timer::Suspicion, waits, now + timing.suspicion);
-        let unanswered = self.status != Status::Normal
-            || self.suspicion.wish().is_some()
-            || (primary && self.window.head() > self.commit_max)
-            || self.lacks_something();
-        self.keep(Timer::Resend, unanswered, now + timing.resend);
-    }
-
-    const fn keep(&mut self, timer: Timer, wanted: bool, deadline: Ticks) {
-        if !wanted {
-            self.timers.clear(timer);
-        } else if !self.timers.armed(timer) {
-            self.timers.set(timer, deadline);
         }
     }
 }

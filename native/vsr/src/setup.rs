@@ -28,9 +28,9 @@ impl Error for UnsoundSetup {}
 /// The periods of one group's timers, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How often a primary that has nothing to say shows that it lives.
+    /// How often a node beats; the shell's period, no timer of a group.
     pub heartbeat: Ticks,
-    /// How long a replica waits for its primary before it asks for the next view.
+    /// How long a node may be silent, and a replica wait for a view to begin, before it asks for the next one.
     pub suspicion: Ticks,
     /// How often what was not answered is said again.
     pub resend: Ticks,
@@ -113,6 +113,10 @@ impl Setup {
             && self.limits.pipeline <= self.limits.backlog
             && self.limits.retained <= self.limits.backlog
             && self.limits.backlog <= BACKLOG_MAX
+            && match self.clients {
+                Some(limits) => limits.clients > 0 && limits.replies > 0,
+                None => true,
+            }
     }
 
     /// The quorums of the replica set.

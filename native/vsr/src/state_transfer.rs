@@ -5,17 +5,6 @@ use ng_wire::replica::{Message, Op, PrepareHeader, TransferOffer};
 use crate::client_table::ClientTable;
 use crate::effect::{Drop, Effect, Effects, Record};
 use crate::replica::{Replica, Status};
-use crate::setup::Ticks;
-
-/// How many resend periods a transfer may take before another offer is looked for.
-const PATIENCE: Ticks = 50;
-
-/// A state that is being fetched.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
-    /// When it is given up; set by the first round of repair that sees it.
-    deadline: Option<Ticks>,
-}
 
 impl Replica {
     /// Offers the state as of what was executed here, if that helps.
@@ -29,10 +18,10 @@ impl Replica {
         let anchor = offer.anchor;
         if anchor.group != self.setup.group || anchor.epoch != self.setup.epoch {
             effects.dropped(Drop::Foreign);
-        } else if self.transfer.is_some() || anchor.op <= self.commit_min {
+        } else if self.fetching || anchor.op <= self.commit_min {
             effects.dropped(Drop::Status);
         } else {
-            self.transfer = Some(Transfer { deadline: None });
+            self.fetching = true;
             effects.push(Effect::Fetch { from, anchor });
         }
     }
@@ -43,7 +32,7 @@ impl Replica {
         clients: Option<Box<ClientTable>>,
         effects: &mut Effects,
     ) {
-        self.transfer = None;
+        self.fetching = false;
         // What was handed out is being executed on the state this would replace; the next offer will do.
         if self.applying > self.commit_min || anchor.op <= self.commit_min {
             effects.dropped(Drop::Status);
@@ -55,20 +44,11 @@ impl Replica {
         self.applying = anchor.op;
         self.commit_max = self.commit_max.max(anchor.op);
         if self.setup.clients.is_some() {
-            self.clients = clients.map(|table| *table);
+            self.clients = clients;
         }
         effects.push(Effect::Install { after, anchor });
         if self.status != Status::Normal {
             self.ask_for_view(self.setup.primary(self.probed_view().unwrap_or(self.view)), effects);
-        }
-    }
-
-    pub(crate) fn forget_stale_transfer(&mut self, now: Ticks) {
-        let patience = self.setup.timing.resend * PATIENCE;
-        if let Some(transfer) = &mut self.transfer
-            && *transfer.deadline.get_or_insert(now + patience) <= now
-        {
-            self.transfer = None;
         }
     }
 }

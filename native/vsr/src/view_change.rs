@@ -1,8 +1,7 @@
-//! From a silent primary to the log of the next view: wish, vote, merge, begin, adopt.
+//! From enough wishes to the log of the next view: vote, merge, begin, adopt.
 
 use ng_wire::replica::{
-    DoViewChange, Message, Op, PrepareHeader, RequestStartView, Standing, StartView, StartViewChange,
-    SuffixEntry, View,
+    DoViewChange, Message, Op, PrepareHeader, RequestStartView, Standing, StartView, SuffixEntry, View,
 };
 
 use crate::effect::{Drop, Effect, Effects, Record, ViewRecord};
@@ -11,98 +10,22 @@ use crate::plant::Plant;
 use crate::replica::{Replica, Status};
 use crate::timers::Timer;
 
-/// Who wants to leave which view. A wish binds nobody: a primary that is heard again calms it.
-#[derive(Debug)]
-pub(crate) struct Suspicion {
-    /// The view this replica wants now.
-    wish: Option<View>,
-    /// The highest it ever wanted in this life.
-    highest: View,
-    /// The highest that each of the others wanted.
-    others: Vec<View>,
-}
-
-impl Suspicion {
-    pub(crate) fn new(replicas: u8) -> Self {
-        Self { wish: None, highest: View(0), others: vec![View(0); replicas.into()] }
-    }
-
-    pub(crate) const fn wish(&self) -> Option<View> {
-        self.wish
-    }
-
-    /// What a blank replica must not fall behind: its earlier life may have voted on this wish.
-    pub(crate) fn highest(&self) -> View {
-        self.highest
-    }
-
-    pub(crate) const fn calm(&mut self) {
-        self.wish = None;
-    }
-}
-
 impl Replica {
-    /// Wants a view, and tells the others.
-    pub(crate) fn suspect(&mut self, view: View, effects: &mut Effects) {
-        if matches!(self.status, Status::Blank | Status::Diverged) {
-            return;
-        }
-        let view = self.suspicion.wish.map_or(view, |wish| wish.max(view));
-        self.wish_for(view, effects);
-    }
-
-    pub(crate) fn wish_for(&mut self, view: View, effects: &mut Effects) {
-        self.suspicion.wish = Some(view);
-        self.suspicion.highest = self.suspicion.highest.max(view);
-        self.say_to_others(&Message::StartViewChange(StartViewChange { view, voted: self.view }), effects);
-        self.vote_if_wished(effects);
-    }
-
-    pub(crate) fn on_start_view_change(&mut self, from: u8, wish: StartViewChange, effects: &mut Effects) {
-        let StartViewChange { view, voted } = wish;
-        if view <= self.view {
-            self.help(from, 0, effects);
-            return;
-        }
-        if self.status == Status::Blank {
-            effects.dropped(Drop::Status);
-            return;
-        }
-        let known = &mut self.suspicion.others[usize::from(from)];
-        *known = view.max(*known);
-        // A wish is shared by those who have one. One that cannot be taken back is shared by all: of a primary
-        // that gives up its own view, or of a replica that voted beyond this view.
-        let binding = voted > self.view || from == self.setup.primary(self.view);
-        if (binding && self.suspicion.wish.is_none()) || self.suspicion.wish.is_some_and(|wish| view > wish) {
-            self.wish_for(view, effects);
-        } else {
-            self.vote_if_wished(effects);
-        }
-    }
-
-    fn vote_if_wished(&mut self, effects: &mut Effects) {
-        let Some(wish) = self.suspicion.wish else { return };
-        let me = usize::from(self.me());
-        let others =
-            self.suspicion.others.iter().enumerate().filter(|(who, view)| *who != me && **view >= wish);
-        if others.count() + 1 >= usize::from(self.quorums.view_change) && wish > self.view {
-            self.enter_view_change(wish, effects);
-        }
-    }
-
-    fn enter_view_change(&mut self, view: View, effects: &mut Effects) {
+    pub(crate) fn enter_view_change(&mut self, view: View, effects: &mut Effects) {
         self.view = view;
         self.status = Status::ViewChange;
         self.suspicion.calm();
-        self.votes.fill(None);
+        self.votes = Vec::new();
+        self.blank = 0;
         self.timers.clear(Timer::Suspicion);
-        if !self.planted.has(Plant::UnwrittenView) {
-            self.write_view(Vec::new(), effects);
-        }
+        self.write_view(Vec::new(), effects);
         self.cast_vote(effects);
     }
 
     fn write_view(&mut self, headers: Vec<PrepareHeader>, effects: &mut Effects) {
+        if self.planted.has(Plant::UnwrittenView) {
+            return;
+        }
         let record = ViewRecord {
             view: self.view,
             log_view: self.log_view,
@@ -153,6 +76,7 @@ impl Replica {
             self.enter_view_change(vote.view, effects);
         }
         if self.status == Status::ViewChange {
+            self.votes.resize(self.setup.replicas.into(), None);
             self.votes[usize::from(from)] = Some(vote);
             self.decide(effects);
         } else {
@@ -168,7 +92,8 @@ impl Replica {
             Verdict::Begin(chosen) => self.begin_view(chosen, effects),
             Verdict::Wait(None) => {}
             Verdict::Wait(Some(op)) => {
-                let all_voted = self.votes.iter().all(Option::is_some);
+                let mut silent = (0..self.setup.replicas).zip(&self.votes).filter(|(_, vote)| vote.is_none());
+                let all_voted = silent.all(|(replica, _)| self.blank & 1 << replica != 0);
                 effects.push(Effect::Undecidable { view: self.view, op, all_voted });
             }
         }
@@ -186,7 +111,6 @@ impl Replica {
             self.diverge(effects);
             return;
         }
-        self.votes.fill(None);
         self.take_over(&headers, chosen.commit_max, effects);
         let start = self.start_view_message(0);
         self.say_to_others(&Message::StartView(start), effects);
@@ -225,7 +149,9 @@ impl Replica {
         self.log_view = self.view;
         self.status = Status::Normal;
         self.known_head = Op::ZERO;
-        self.suspicion.calm();
+        self.suspicion.fulfil(self.view);
+        self.votes = Vec::new();
+        self.probed = Vec::new();
         self.timers.clear(Timer::Suspicion);
         self.write_view(headers.to_vec(), effects);
     }

@@ -194,6 +194,13 @@ impl Window {
         }
     }
 
+    /// Gives back the memory of places that are gone, if all are.
+    pub(crate) fn shrink(&mut self) {
+        if self.slots.is_empty() {
+            self.slots = VecDeque::new();
+        }
+    }
+
     /// Marks a place whose body cannot be read.
     pub(crate) fn damage(&mut self, op: Op, checksum: u128) {
         if let Some(slot) = self.get(op)
@@ -259,6 +266,12 @@ impl Window {
                 slot.standing = tail.standing();
             }
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let aside = self.slots.iter().filter(|slot| slot.aside.is_some()).count();
+        self.slots.capacity() * size_of::<Slot>() + aside * size_of::<(PrepareHeader, Position)>()
     }
 
     fn count_missing(&mut self) {

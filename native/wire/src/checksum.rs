@@ -1,9 +1,31 @@
 //! The one hash of the client wire: XXH3 of 64 bits, seed 0.
 
+use std::hash::Hasher;
+
 use twox_hash::XxHash3_64;
+use twox_hash::xxhash3_64::{DEFAULT_SECRET_LENGTH, RawHasher, SecretBuffer};
 
 /// XXH3-64 of `bytes`, seed 0.
 #[must_use]
 pub fn xxh3_64(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
+}
+
+/// The same hash of bytes that come piece by piece; it allocates nothing.
+pub(crate) struct Xxh3(RawHasher<&'static [u8; DEFAULT_SECRET_LENGTH]>);
+
+impl Xxh3 {
+    pub(crate) fn new() -> Self {
+        Self(RawHasher::new(SecretBuffer::default()))
+    }
+}
+
+impl Hasher for Xxh3 {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
 }

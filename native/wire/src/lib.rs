@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod checksum;
 pub mod frame;
 pub mod primitive;

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server_ng.bootstrap.cpus import node_cpus, plan_shards
+from server_ng.bootstrap.cpus import is_kept, node_cpus, plan_shards
 from server_ng.bootstrap.errors import StartError
 from server_ng.config.cpu_allocation import AllCpus, AutoCpus, CpuAllocation, CpuCount, CpuRange, NumaCpus
 
@@ -62,8 +62,16 @@ def test_no_processor_at_all_is_refused() -> None:
 
 
 def test_there_is_an_end_to_shards() -> None:
-    with pytest.raises(StartError, match="65534"):
-        plan(CpuCount(65_535), [0], pin=False)
+    with pytest.raises(StartError, match="1024"):
+        plan(CpuCount(1_025), [0], pin=False)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "chosen", "kept"),
+    [(None, 4, False), (4, 4, False), (2, 4, True), (8, 4, True), (1, 4, False), (9, 4, False), (3, 4, True)],
+)
+def test_shards_move_only_to_a_machine_of_another_size(recorded: int | None, chosen: int, kept: bool) -> None:
+    assert is_kept(recorded, chosen) is kept
 
 
 class Machine:

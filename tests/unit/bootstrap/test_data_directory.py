@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.errors import StartError
 from server_ng.wire.tables import ExitStatus
+from tests.support.storage_reader import golden_file, layout
 
 
 def take(path: Path) -> DataDirectory:
@@ -64,6 +66,17 @@ def test_a_directory_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
     (tmp_path / "LOCK").mkdir()
     with pytest.raises(StartError, match="LOCK cannot be opened"):
         take(tmp_path)
+
+
+@pytest.mark.parametrize("change", [lambda data: data, lambda data: data[:50], lambda data: b""])
+def test_the_shards_that_were_founded_are_known(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    taken = take(tmp_path)
+    assert taken.recorded_shards() is None
+    founded = golden_file("layout")
+    (tmp_path / "LAYOUT").write_bytes(change(founded))
+    expected = layout(founded)[3] if change(founded) == founded else None
+    assert taken.recorded_shards() == expected
+    taken.release()
 
 
 def test_a_runtime_folder_elsewhere_has_one_owner_too(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def module(monkeypatch: pytest.MonkeyPatch, name: str, **members: object) -> Non
 def test_help_names_every_command(run: Run) -> None:
     ran = run("--help")
     assert ran.status == 0
-    for command in ("serve", "config", "inspect", "version"):
+    for command in ("serve", "config", "inspect", "recover", "version"):
         assert command in ran.out
     assert "check" in run("config", "--help").out
     assert "probe" in run("inspect", "--help").out

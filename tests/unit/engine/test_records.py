@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from server_ng.engine import records
 from server_ng.engine.errors import MalformedRecordError
-from server_ng.engine.records import Login, NativeEvent, Record, Started, StartFailed, Stopped, decode
+from server_ng.engine.records import (
+    Login,
+    NativeEvent,
+    Progress,
+    Record,
+    Started,
+    StartFailed,
+    Stopped,
+    decode,
+)
 
 U8, U16, U32, U64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -17,7 +26,8 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
     st.builds(Login, U64, TEXT, st.binary(max_size=100), TEXT),
     st.builds(Started),
-    st.builds(StartFailed, U16, U8, TEXT),
+    st.builds(StartFailed, st.none() | st.integers(0, 0xFFFE), U8, TEXT),
+    st.builds(Progress, TEXT),
     st.builds(Stopped, st.booleans()),
     st.builds(NativeEvent, U16, U16, U64, U64, U64),
 )
@@ -42,11 +52,13 @@ def encode(record: Record) -> bytes:
         case Started():
             return frame(2)
         case StartFailed(shard, status, reason):
-            return frame(3, bytes([status]) + text(reason), shard)
+            return frame(3, bytes([status]) + text(reason), 0xFFFF if shard is None else shard)
         case Stopped(in_order):
             return frame(4, bytes([in_order]))
         case NativeEvent(shard, code, first, second, time_micros):
             return frame(5, struct.pack("<HQQQ", code, first, second, time_micros), shard)
+        case Progress(phrase):
+            return frame(6, text(phrase), 0xFFFF)
 
 
 @given(sent=st.lists(ANY_RECORD, max_size=8))

@@ -1,20 +1,21 @@
 //! The threads that wait for the disk so that a shard does not have to.
 //!
-//! A job owns its buffer and a share of its file; it comes back through the list of done work and the
+//! A job owns its buffer, its paths and a share of its file; it comes back through the list of done work and the
 //! driver's waker.
 
+use std::collections::VecDeque;
 use std::mem;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use std::collections::VecDeque;
-
-use rustix::fs::fdatasync;
+use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 
 use crate::buffer::{Buffer, PAGE};
-use crate::driver::{Completion, Handle, Outcome, Token};
+use crate::driver::{Handle, Outcome, Token};
 use crate::error::IoError;
-use crate::file::File;
+use crate::file::{File, FileOptions};
+use crate::names;
 use crate::thread::{self, JoinHandle, ThreadSpec};
 use crate::waker::Waker;
 
@@ -30,29 +31,45 @@ pub(super) struct DiskThreads {
     threads: Vec<JoinHandle>,
 }
 
-/// One piece of work on a file.
+/// One piece of work.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) token: Token,
-    pub(super) handle: Handle,
-    pub(super) file: Arc<File>,
     pub(super) work: Work,
 }
 
 /// What is to be done.
 #[derive(Debug)]
 pub(super) enum Work {
+    OnFile { handle: Handle, file: Arc<File>, work: FileWork },
+    Open { path: PathBuf, options: FileOptions },
+    MakeDirectory { path: PathBuf },
+    Rename { from: PathBuf, to: PathBuf },
+    Remove { path: PathBuf },
+}
+
+/// What is to be done on a file that is open.
+#[derive(Debug)]
+pub(super) enum FileWork {
     Read { buffer: Buffer, offset: u64 },
     Write { buffer: Buffer, offset: u64, sync: bool },
     Sync,
 }
 
-/// What came of a job.
+/// A job that is over.
 #[derive(Debug)]
 pub(super) struct Done {
-    pub(super) handle: Handle,
-    pub(super) completion: Completion,
+    pub(super) token: Token,
+    pub(super) product: Product,
     pub(super) syscalls: u64,
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub(super) enum Product {
+    OfFile { handle: Handle, outcome: Outcome },
+    OfNames(Result<(), IoError>),
+    Opened(Result<File, IoError>),
 }
 
 #[derive(Debug)]
@@ -139,21 +156,47 @@ impl Shared {
 impl Job {
     fn run(self) -> Done {
         let mut syscalls = 0;
-        let outcome = match self.work {
-            Work::Read { mut buffer, offset } => {
-                let result = read(&self.file, &mut buffer, offset, &mut syscalls);
+        let product = match self.work {
+            Work::OnFile { handle, file, work } => {
+                Product::OfFile { handle, outcome: work.run(&file, &mut syscalls) }
+            }
+            Work::Open { path, options } => {
+                syscalls += 1 + u64::from(options.lock);
+                Product::Opened(File::open(&path, options))
+            }
+            Work::MakeDirectory { path } => {
+                syscalls += 1;
+                Product::OfNames(names::make_directory(&path))
+            }
+            Work::Rename { from, to } => {
+                syscalls += 1;
+                Product::OfNames(names::rename(&from, &to))
+            }
+            Work::Remove { path } => {
+                syscalls += 1;
+                Product::OfNames(names::remove(&path))
+            }
+        };
+        Done { token: self.token, product, syscalls }
+    }
+}
+
+impl FileWork {
+    fn run(self, file: &File, syscalls: &mut u64) -> Outcome {
+        match self {
+            Self::Read { mut buffer, offset } => {
+                let result = read(file, &mut buffer, offset, syscalls);
                 Outcome::Read { buffer, result }
             }
-            Work::Write { buffer, offset, sync: synced } => {
-                let mut result = write(&self.file, &buffer, offset, &mut syscalls);
+            Self::Write { buffer, offset, sync: synced } => {
+                let mut result = write(file, &buffer, offset, syscalls);
                 if synced && result.is_ok() {
-                    result = sync(&self.file, &mut syscalls);
+                    result = sync(file, syscalls);
                 }
                 Outcome::Written { buffer, result }
             }
-            Work::Sync => Outcome::Synced(sync(&self.file, &mut syscalls)),
-        };
-        Done { handle: self.handle, completion: Completion { token: self.token, outcome }, syscalls }
+            Self::Sync => Outcome::Synced(sync(file, syscalls)),
+        }
     }
 }
 
@@ -197,7 +240,8 @@ fn write(file: &File, bytes: &[u8], offset: u64, syscalls: &mut u64) -> Result<(
 fn sync(file: &File, syscalls: &mut u64) -> Result<(), IoError> {
     *syscalls += 1;
     // Not retried after EINTR or anything else: the kernel may have dropped the pages it failed to write.
-    fdatasync(file).map_err(|errno| IoError::from_errno("sync", errno))
+    let synced = if file.is_directory() { fsync(file) } else { fdatasync(file) };
+    synced.map_err(|errno| IoError::from_errno("sync", errno))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

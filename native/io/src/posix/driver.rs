@@ -11,7 +11,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fs::Timespec;
 use rustix::io::Errno;
 
-use super::disk::{DiskThreads, Done, Job, Work};
+use super::disk::{DiskThreads, Done, FileWork, Job, Product, Work};
 use super::stream::{ListenerState, SocketState};
 use crate::clock::{self, Instant, WallMicros};
 use crate::driver::{
@@ -30,7 +30,7 @@ const EVENTS_MAX: usize = 256;
 /// The epoll data of the waker; no handle has this value, for a table never has 2^32 rows.
 const WAKER: u64 = u64::MAX;
 
-/// Epoll, a table of descriptors, and the disk threads once a file was adopted.
+/// Epoll, a table of descriptors, and the disk threads once there was work for them.
 pub struct PosixDriver {
     epoll: OwnedFd,
     waker: Waker,
@@ -112,25 +112,52 @@ impl PosixDriver {
                 _ => Some(Outcome::Sent { buffer, result: Err(IoError::stale("send")) }),
             },
             Operation::ReadAt { file, .. } | Operation::WriteAt { file, .. } | Operation::Sync { file } => {
-                self.start_on_disk(token, file, operation)
+                self.start_on_file(token, file, operation)
             }
+            Operation::Open { path, options } => self.start_on_disk(token, Work::Open { path, options }),
+            Operation::MakeDirectory { path } => self.start_on_disk(token, Work::MakeDirectory { path }),
+            Operation::Rename { from, to } => self.start_on_disk(token, Work::Rename { from, to }),
+            Operation::Remove { path } => self.start_on_disk(token, Work::Remove { path }),
         }
     }
 
-    fn start_on_disk(&mut self, token: Token, handle: Handle, operation: Operation) -> Option<Outcome> {
+    fn start_on_file(&mut self, token: Token, handle: Handle, operation: Operation) -> Option<Outcome> {
         if !offset_is_valid(&operation) {
             return Some(Outcome::failed(operation, IoError::invalid("position")));
         }
-        let (Some(Resource::File(file)), Some(disk)) = (self.resources.get(handle), &self.disk) else {
+        let Some(Resource::File(file)) = self.resources.get(handle) else {
             return Some(Outcome::failed(operation, IoError::stale("disk operation")));
         };
+        let file = Arc::clone(file);
         let work = match operation {
-            Operation::ReadAt { buffer, offset, .. } => Work::Read { buffer, offset },
-            Operation::WriteAt { buffer, offset, sync, .. } => Work::Write { buffer, offset, sync },
-            _ => Work::Sync,
+            Operation::ReadAt { buffer, offset, .. } => FileWork::Read { buffer, offset },
+            Operation::WriteAt { buffer, offset, sync, .. } => FileWork::Write { buffer, offset, sync },
+            _ => FileWork::Sync,
         };
-        disk.push(Job { token, handle, file: Arc::clone(file), work });
-        None
+        self.start_on_disk(token, Work::OnFile { handle, file, work })
+    }
+
+    fn start_on_disk(&mut self, token: Token, work: Work) -> Option<Outcome> {
+        match self.disk_threads() {
+            Ok(disk) => {
+                disk.push(Job { token, work });
+                None
+            }
+            Err(error) => Some(match work {
+                Work::OnFile { .. } => unreachable!("the threads run since the file was adopted"),
+                Work::Open { .. } => Outcome::Opened(Err(error)),
+                Work::MakeDirectory { .. } | Work::Rename { .. } | Work::Remove { .. } => {
+                    Outcome::Named(Err(error))
+                }
+            }),
+        }
+    }
+
+    fn disk_threads(&mut self) -> Result<&DiskThreads, IoError> {
+        if self.disk.is_none() {
+            self.disk = Some(DiskThreads::start(self.waker.clone())?);
+        }
+        Ok(self.disk.as_ref().expect("started just above"))
     }
 
     /// One `complete` in two may hand out what is ready without asking the kernel. So a request and its
@@ -179,13 +206,24 @@ impl PosixDriver {
 
     fn collect_disk_work(&mut self) {
         let Some(disk) = &self.disk else { return };
-        disk.take_done(&mut self.done);
-        for Done { handle, mut completion, syscalls } in self.done.drain(..) {
+        let mut done = mem::take(&mut self.done);
+        disk.take_done(&mut done);
+        for Done { token, product, syscalls } in done.drain(..) {
             self.counters.syscalls += syscalls;
-            if self.resources.get(handle).is_none() {
-                completion.outcome = completion.outcome.cancelled();
+            let outcome = self.outcome_of(product);
+            self.ready.push_back(Completion { token, outcome });
+        }
+        self.done = done;
+    }
+
+    fn outcome_of(&mut self, product: Product) -> Outcome {
+        match product {
+            Product::OfFile { handle, outcome } if self.resources.get(handle).is_none() => {
+                outcome.cancelled()
             }
-            self.ready.push_back(completion);
+            Product::OfFile { outcome, .. } => outcome,
+            Product::OfNames(result) => Outcome::Named(result),
+            Product::Opened(opened) => Outcome::Opened(opened.and_then(|file| self.adopt_file(file))),
         }
     }
 }
@@ -218,9 +256,7 @@ impl Driver for PosixDriver {
     }
 
     fn adopt_file(&mut self, file: File) -> Result<Handle, IoError> {
-        if self.disk.is_none() {
-            self.disk = Some(DiskThreads::start(self.waker.clone())?);
-        }
+        self.disk_threads()?;
         self.resources.insert(Resource::File(Arc::new(file)))
     }
 

@@ -1,165 +1,219 @@
-//! The disk: files as sectors, each with what readers see, what a power cut leaves, and what lies between.
+//! The disk: a tree of names, what they name, and how full it is.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 
-use super::SECTOR;
+use super::content::{Content, FILE_BYTES_MAX, Pool};
+use super::names::Change;
 use super::random::Random;
+use crate::buffer::Buffer;
+use crate::driver::Handle;
 use crate::error::IoError;
-use crate::file::FileOptions;
 
-/// Files by path. Their names survive everything: directories are simulated where they are used.
+/// Where a file or directory is in [`Disk`]; its name may change, this does not.
+pub(super) type NodeId = usize;
+
+/// The directory that all paths begin at.
+pub(super) const ROOT: NodeId = 0;
+
 #[derive(Debug)]
 pub(super) struct Disk {
-    pub(super) files: BTreeMap<PathBuf, SimulatedInode>,
+    pub(super) nodes: Vec<Option<Node>>,
+    free: Vec<NodeId>,
+    /// Changes of names that no sync has covered, oldest first.
+    pub(super) changes: Vec<Change>,
+    pub(super) pool: Pool,
     pub(super) capacity: u64,
+    /// Bytes of all files that have a name.
+    used: u64,
+    /// Files and directories that lost their name since the last sweep.
+    pub(super) nameless: usize,
 }
 
-/// One file.
-#[derive(Debug, Default)]
-pub(super) struct SimulatedInode {
-    /// What readers see.
-    pub(super) seen: Vec<u8>,
-    /// What is on the disk for good.
-    stable: Vec<u8>,
-    /// Completed writes that no sync has covered, oldest first, each with its number.
-    unsynced: Vec<(u64, u64, Vec<u8>)>,
-    /// Writes that were submitted and have not completed, by number.
-    under_way: BTreeMap<u64, (u64, Vec<u8>)>,
-    /// Sectors that cannot be read.
-    pub(super) spoiled: BTreeSet<usize>,
+/// A file or a directory.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) named: bool,
+    /// Who has it locked.
+    pub(super) holder: Option<Handle>,
+    /// Writes of a dead process hold it until then.
+    pub(super) held_until: u64,
 }
 
-impl Default for Disk {
-    fn default() -> Self {
-        Self { files: BTreeMap::new(), capacity: u64::MAX }
-    }
+#[derive(Debug)]
+pub(super) enum Kind {
+    File(Content),
+    Directory(BTreeMap<String, NodeId>),
 }
 
 impl Disk {
-    pub(super) fn open(&mut self, path: &Path, options: FileOptions) -> Result<(), IoError> {
-        match self.files.contains_key(path) {
-            true if options.create && options.exclusive => Err(IoError::new("open", libc::EEXIST)),
-            true => Ok(()),
-            false if options.create => {
-                self.files.insert(path.to_owned(), SimulatedInode::default());
-                Ok(())
+    pub(super) fn empty(capacity: u64) -> Self {
+        let mut disk = Self {
+            nodes: Vec::new(),
+            free: Vec::new(),
+            changes: Vec::new(),
+            pool: Pool::default(),
+            capacity,
+            used: 0,
+            nameless: 0,
+        };
+        let root = disk.add(Kind::Directory(BTreeMap::new()));
+        debug_assert_eq!(root, ROOT);
+        disk
+    }
+
+    pub(super) fn add(&mut self, kind: Kind) -> NodeId {
+        let node = Some(Node { kind, named: true, holder: None, held_until: 0 });
+        match self.free.pop() {
+            Some(id) => {
+                self.nodes[id] = node;
+                id
             }
-            false => Err(IoError::new("open", libc::ENOENT)),
-        }
-    }
-
-    /// Whether a file may reach to `end`.
-    pub(super) fn has_room(&self, path: &Path, end: u64) -> bool {
-        let length = |file: &SimulatedInode| file.seen.len() as u64;
-        let others: u64 =
-            self.files.iter().filter(|(name, _)| *name != path).map(|(_, file)| length(file)).sum();
-        let own = self.files.get(path).map_or(0, length);
-        others + own.max(end) <= self.capacity.max(others + own)
-    }
-
-    /// The process is gone: each sector of each write under way has been written or not.
-    pub(super) fn land_writes_under_way(&mut self, random: &mut Random) {
-        for file in self.files.values_mut() {
-            for (number, (offset, bytes)) in std::mem::take(&mut file.under_way) {
-                let whole = random.flip();
-                for (start, sector) in sectors(offset, &bytes) {
-                    if whole || random.flip() {
-                        put(&mut file.seen, start, sector);
-                        file.unsynced.push((number, start, sector.to_vec()));
-                    }
-                }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() - 1
             }
         }
     }
 
-    /// The power is gone: each sector of each unsynced write is on the disk or not.
-    pub(super) fn cut(&mut self, random: &mut Random) {
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        self.nodes[id].as_ref().expect("a node stays while something refers to it")
+    }
+
+    pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        self.nodes[id].as_mut().expect("a node stays while something refers to it")
+    }
+
+    pub(super) fn content(&self, id: NodeId) -> Option<&Content> {
+        match &self.node(id).kind {
+            Kind::File(content) => Some(content),
+            Kind::Directory(_) => None,
+        }
+    }
+
+    pub(super) fn content_mut(&mut self, id: NodeId) -> Option<&mut Content> {
+        self.file_mut(id).map(|(content, ..)| content)
+    }
+
+    /// A file with what its changes need beside it: the spare pages, and what it counts towards.
+    fn file_mut(&mut self, id: NodeId) -> Option<(&mut Content, &mut Pool, Option<&mut u64>)> {
+        match self.nodes[id].as_mut() {
+            Some(Node { kind: Kind::File(content), named, .. }) => {
+                Some((content, &mut self.pool, named.then_some(&mut self.used)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A node got its name or lost it.
+    pub(super) fn set_named(&mut self, id: NodeId, named: bool) {
+        let length = self.content(id).map_or(0, Content::length);
+        let node = self.node_mut(id);
+        if node.named != named {
+            node.named = named;
+            self.used = if named { self.used + length } else { self.used - length };
+            self.nameless += usize::from(!named);
+        }
+    }
+
+    pub(super) fn read(&self, id: NodeId, offset: u64, buffer: &mut Buffer) -> Result<usize, IoError> {
+        let content = self.content(id).ok_or(IoError::new("read", libc::EISDIR))?;
+        content.read(offset, buffer)
+    }
+
+    pub(super) fn write(&mut self, id: NodeId, offset: u64, bytes: &[u8]) {
+        let Some((content, pool, used)) = self.file_mut(id) else { return };
+        let before = content.length();
+        content.write(pool, offset, bytes);
+        if let Some(used) = used {
+            *used += content.length() - before;
+        }
+    }
+
+    /// Each sector of a write is done or not, but nothing beyond the end of the file if `within` it.
+    pub(super) fn write_partly(
+        &mut self,
+        id: NodeId,
+        offset: u64,
+        bytes: &[u8],
+        within: bool,
+        random: &mut Random,
+    ) {
+        let Some((content, pool, used)) = self.file_mut(id) else { return };
+        let before = content.length();
+        content.write_partly(pool, offset, bytes, if within { before } else { FILE_BYTES_MAX }, random);
+        if let Some(used) = used {
+            *used += content.length() - before;
+        }
+    }
+
+    /// Whether the file may reach to `end`.
+    pub(super) fn room_for(&self, id: NodeId, end: u64) -> Result<(), IoError> {
+        let length = self.content(id).map_or(0, Content::length);
+        let grown = end.saturating_sub(length);
+        if end > FILE_BYTES_MAX {
+            return Err(IoError::new("write", libc::EFBIG));
+        }
+        if grown > 0 && self.used + grown > self.capacity {
+            return Err(IoError::new("write", libc::ENOSPC));
+        }
+        Ok(())
+    }
+
+    /// A sync completed: of a file it covers the writes up to `covered`, of a directory every change until now.
+    pub(super) fn sync(&mut self, id: NodeId, covered: u64) {
+        match self.file_mut(id) {
+            Some((content, pool, _)) => content.sync(pool, covered),
+            None => self.sync_names(id),
+        }
+    }
+
+    /// The last write to a file was synced by itself; it ended there.
+    pub(super) fn sync_last_write(&mut self, id: NodeId, end: u64) {
+        if let Some((content, pool, _)) = self.file_mut(id) {
+            content.sync_last(pool, end);
+        }
+    }
+
+    /// The power is gone; of `lost_names` in a thousand directories some changes are lost with it.
+    pub(super) fn cut(&mut self, random: &mut Random, lost_names: u32) {
         // Some cuts keep nearly everything and some nearly nothing, so that both ends are met often.
         let kept = random.below(5);
-        for file in self.files.values_mut() {
-            for (_, offset, bytes) in std::mem::take(&mut file.unsynced) {
-                for (start, sector) in sectors(offset, &bytes) {
-                    if random.below(4) < kept {
-                        put(&mut file.stable, start, sector);
-                    }
+        for node in self.nodes.iter_mut().flatten() {
+            node.holder = None;
+            node.held_until = 0;
+            if let Kind::File(content) = &mut node.kind {
+                content.cut(&mut self.pool, kept, random);
+            }
+        }
+        self.cut_names(random, lost_names);
+        self.sweep(&[]);
+        let contents = (0..self.nodes.len()).filter(|id| self.nodes[*id].is_some());
+        self.used = contents.filter_map(|id| self.content(id)).map(Content::length).sum();
+    }
+
+    /// Forgets what has no name, nor may get one back by a power cut, nor is among `roots`.
+    pub(super) fn sweep(&mut self, roots: &[NodeId]) {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut waiting = vec![ROOT];
+        waiting.extend_from_slice(roots);
+        waiting.extend(self.changes.iter().flat_map(Change::mentions));
+        while let Some(id) = waiting.pop() {
+            if std::mem::replace(&mut reached[id], true) {
+                continue;
+            }
+            if let Kind::Directory(entries) = &self.node(id).kind {
+                waiting.extend(entries.values());
+            }
+        }
+        for (id, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
+            if let Some(node) = self.nodes[id].take() {
+                self.free.push(id);
+                if let Kind::File(content) = node.kind {
+                    content.free(&mut self.pool);
                 }
             }
-            file.seen.clone_from(&file.stable);
         }
+        self.nameless = 0;
     }
-}
-
-impl SimulatedInode {
-    pub(super) fn submit_write(&mut self, number: u64, offset: u64, bytes: &[u8]) {
-        self.under_way.insert(number, (offset, bytes.to_vec()));
-    }
-
-    /// A write completed; `moved` says where it went if not where it was sent.
-    pub(super) fn complete_write(&mut self, number: u64, moved: Option<u64>) {
-        let Some((offset, bytes)) = self.under_way.remove(&number) else { return };
-        let offset = moved.unwrap_or(offset);
-        put(&mut self.seen, offset, &bytes);
-        let first = usize::try_from(offset).expect("files fit memory") / SECTOR;
-        for sector in first..first + bytes.len().div_ceil(SECTOR) {
-            self.spoiled.remove(&sector);
-        }
-        self.unsynced.push((number, offset, bytes));
-    }
-
-    /// A write failed: some of it was done.
-    pub(super) fn fail_write(&mut self, number: u64, random: &mut Random) {
-        let Some((offset, bytes)) = self.under_way.remove(&number) else { return };
-        for (start, sector) in sectors(offset, &bytes).filter(|_| random.flip()) {
-            put(&mut self.seen, start, sector);
-            self.unsynced.push((number, start, sector.to_vec()));
-        }
-    }
-
-    /// The numbers of the writes that a sync submitted now covers.
-    pub(super) fn completed(&self) -> BTreeSet<u64> {
-        self.unsynced.iter().map(|(number, ..)| *number).collect()
-    }
-
-    pub(super) fn complete_sync(&mut self, covered: &BTreeSet<u64>) {
-        for (number, offset, bytes) in std::mem::take(&mut self.unsynced) {
-            if covered.contains(&number) {
-                put(&mut self.stable, offset, &bytes);
-            } else {
-                self.unsynced.push((number, offset, bytes));
-            }
-        }
-    }
-
-    /// The bytes from `offset`, at most `count`; an error if a sector of them is spoiled.
-    pub(super) fn read(&self, offset: u64, count: usize) -> Result<&[u8], IoError> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.seen.len());
-        let end = start.saturating_add(count).min(self.seen.len());
-        let first = start / SECTOR;
-        if end > start && self.spoiled.range(first..=(end - 1) / SECTOR).next().is_some() {
-            return Err(IoError::new("read", libc::EIO));
-        }
-        Ok(&self.seen[start..end])
-    }
-
-    pub(super) fn rot(&mut self, position: usize, mask: u8) -> bool {
-        for bytes in [&mut self.seen, &mut self.stable] {
-            if let Some(byte) = bytes.get_mut(position) {
-                *byte ^= mask;
-            }
-        }
-        position < self.seen.len()
-    }
-}
-
-fn sectors(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    (0_u64..).zip(bytes.chunks(SECTOR)).map(move |(number, sector)| (offset + number * SECTOR as u64, sector))
-}
-
-fn put(file: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
-    let start = usize::try_from(offset).expect("files fit memory");
-    if file.len() < start + bytes.len() {
-        file.resize(start + bytes.len(), 0);
-    }
-    file[start..start + bytes.len()].copy_from_slice(bytes);
 }

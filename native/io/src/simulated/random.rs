@@ -25,6 +25,12 @@ impl Random {
         if bound == 0 { 0 } else { self.next() % bound }
     }
 
+    /// Draws whether something happens that happens this often. Draws only where that is possible, so that a run without
+    /// faults is the same whatever kinds there are.
+    pub const fn strikes(&mut self, thousandths: u32) -> bool {
+        thousandths > 0 && self.below(1000) < thousandths as u64
+    }
+
     /// True as often as not.
     pub const fn flip(&mut self) -> bool {
         self.next() & 1 == 1

@@ -13,6 +13,7 @@ use io_uring::{IoUring, opcode};
 
 use super::flight::{Entries, Flight, Role, Settled, Work, tag, untag};
 use super::flights::Flights;
+use super::name::NameWork;
 use super::resource::{Descriptor, Resource};
 use super::ring;
 use crate::buffer::Buffer;
@@ -37,7 +38,7 @@ const COMPLETIONS_MAX: u32 = 4096;
 /// The user data of cancellations, whose own completions say nothing; far above any flight's.
 const CANCELLATION: u64 = u64::MAX;
 
-/// The handle of the wake-up's flight; no table row has it.
+/// The handle of flights that use no descriptor of the table: the wake-up's, and work on names.
 const NO_HANDLE: Handle = Handle(u64::MAX);
 
 /// A ring, a table of descriptors, and the flights.
@@ -102,7 +103,9 @@ impl UringDriver {
         if !offset_is_valid(&operation) {
             return Err(Outcome::failed(operation, IoError::invalid("position")));
         }
-        let handle = operation.handle();
+        let Some(handle) = operation.handle() else {
+            return NameWork::of(operation).map(|names| (NO_HANDLE, Work::Names(names)));
+        };
         let Some(resource) = self.resources.get_mut(handle).filter(|resource| !resource.closing) else {
             return Err(Outcome::failed(operation, IoError::stale("operation on a closed handle")));
         };
@@ -219,6 +222,11 @@ impl UringDriver {
             Settled::Finished(outcome) => {
                 self.flights.release(index);
                 self.land(token, handle, outcome);
+            }
+            Settled::Opened(opened) => {
+                self.flights.release(index);
+                let opened = opened.and_then(|file| self.adopt(Descriptor::File(file)));
+                self.ready.push_back(Completion { token, outcome: Outcome::Opened(opened) });
             }
             Settled::Again(flight) if self.resources.get(handle).is_some_and(|resource| resource.closing) => {
                 self.flights.release(index);

@@ -6,10 +6,12 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{opcode, types};
 
+use super::name::NameWork;
 use super::peer::PeerAddress;
 use crate::buffer::{Buffer, PAGE};
 use crate::driver::{Handle, Outcome, Token};
 use crate::error::IoError;
+use crate::file::File;
 use crate::socket::Socket;
 
 /// The most the kernel moves in one read or write; longer ones are continued like any short one.
@@ -19,7 +21,7 @@ const TRANSFER_MAX: usize = 0x7fff_f000;
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) token: Token,
-    /// The resource it works on; the wake-up's own read has none.
+    /// The resource it works on; the wake-up's own read and work on names have none.
     pub(super) handle: Handle,
     pub(super) work: Work,
     /// Completions the kernel still owes. Zero while it waits for room in the submission queue.
@@ -37,7 +39,8 @@ pub(super) enum Work {
     Send { buffer: Buffer, sent: usize },
     Read { buffer: Buffer, offset: u64, total: usize, direct: bool },
     Write { buffer: Buffer, offset: u64, written: usize, sync: bool },
-    Sync,
+    Sync { names: bool },
+    Names(NameWork),
     Wake { buffer: Buffer },
 }
 
@@ -53,6 +56,8 @@ pub(super) enum Role {
 pub(super) enum Settled {
     /// Over, with the resource it worked on.
     Finished(Outcome),
+    /// Over, with a file that has no handle yet.
+    Opened(Result<File, IoError>),
     /// The kernel did a part of it: the rest is to be submitted.
     Again(Flight),
     /// The doorbell rang; the flight is to be submitted again.
@@ -112,7 +117,9 @@ impl Flight {
                     entry
                 }
             }
-            Work::Sync => data_sync(fd),
+            Work::Sync { names: false } => data_sync(fd),
+            Work::Sync { names: true } => opcode::Fsync::new(fd).build(),
+            Work::Names(names) => names.entry(),
             Work::Wake { buffer } => {
                 let room = buffer.spare_mut();
                 opcode::Read::new(fd, room.as_mut_ptr().cast(), transfer(room.len())).build()
@@ -138,7 +145,7 @@ impl Flight {
             Work::Wake { .. } => self.settle_wake(),
             // Interrupted before anything happened. A sync is not repeated: the kernel may have dropped what
             // it could not write.
-            work if result == -libc::EINTR && !matches!(work, Work::Sync) => Settled::Again(self),
+            work if result == -libc::EINTR && !matches!(work, Work::Sync { .. }) => Settled::Again(self),
             Work::Send { buffer, sent } => {
                 *sent += count_of(result);
                 if result >= 0 && *sent < buffer.len() { Settled::Again(self) } else { self.finish() }
@@ -159,7 +166,14 @@ impl Flight {
                 // go on for ever.
                 if count > 0 && *written < buffer.len() { Settled::Again(self) } else { self.finish() }
             }
-            Work::Accept { .. } | Work::Receive { .. } | Work::Sync => self.finish(),
+            Work::Names(names) => {
+                if names.turns_out_otherwise(result) {
+                    Settled::Again(self)
+                } else {
+                    self.finish()
+                }
+            }
+            Work::Accept { .. } | Work::Receive { .. } | Work::Sync { .. } => self.finish(),
         }
     }
 
@@ -171,7 +185,8 @@ impl Flight {
             Work::Send { buffer, .. } => Outcome::Sent { buffer, result: Err(error("send")) },
             Work::Read { buffer, .. } => Outcome::Read { buffer, result: Err(error("read")) },
             Work::Write { buffer, .. } => Outcome::Written { buffer, result: Err(error("write")) },
-            Work::Sync | Work::Wake { .. } => Outcome::Synced(Err(error("sync"))),
+            Work::Names(names) => names.abandon(error),
+            Work::Sync { .. } | Work::Wake { .. } => Outcome::Synced(Err(error("sync"))),
         }
     }
 
@@ -212,7 +227,8 @@ impl Flight {
                 });
                 Outcome::Written { buffer, result: outcome }
             }
-            Work::Sync | Work::Wake { .. } => Outcome::Synced(check("sync", result).map(drop)),
+            Work::Names(names) => return names.finish(result),
+            Work::Sync { .. } | Work::Wake { .. } => Outcome::Synced(check("sync", result).map(drop)),
         };
         Settled::Finished(outcome)
     }

@@ -3,6 +3,7 @@
 mod driver;
 mod flight;
 mod flights;
+mod name;
 mod peer;
 mod resource;
 pub(crate) mod ring;
@@ -17,6 +18,7 @@ use crate::driver::DriverLimits;
 use crate::environment::Environment;
 use crate::error::IoError;
 use crate::file::{File, FileOptions};
+use crate::names;
 use crate::socket::Listener;
 use crate::thread::{self, JoinHandle, ThreadSpec};
 
@@ -53,5 +55,29 @@ impl Environment for UringEnvironment {
 
     fn open_file(&self, path: &Path, options: FileOptions) -> Result<File, IoError> {
         File::open(path, options)
+    }
+
+    fn make_directories(&self, path: &Path) -> Result<(), IoError> {
+        names::make_directories(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
+        names::rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), IoError> {
+        names::remove_file(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> Result<(), IoError> {
+        names::sync_directory(path)
+    }
+
+    fn list_directory(&self, path: &Path) -> Result<Vec<String>, IoError> {
+        names::list_directory(path)
+    }
+
+    fn file_length(&self, path: &Path) -> Result<u64, IoError> {
+        names::file_length(path)
     }
 }

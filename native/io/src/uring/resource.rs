@@ -85,7 +85,7 @@ impl Resource {
             (Descriptor::File(_), Operation::WriteAt { buffer, offset, sync, .. }) => {
                 Ok(Work::Write { buffer, offset, written: 0, sync })
             }
-            (Descriptor::File(_), Operation::Sync { .. }) => Ok(Work::Sync),
+            (Descriptor::File(file), Operation::Sync { .. }) => Ok(Work::Sync { names: file.is_directory() }),
             (_, operation) => {
                 Err(Outcome::failed(operation, IoError::stale("operation on another kind of handle")))
             }
@@ -97,7 +97,11 @@ impl Resource {
         match outcome {
             Outcome::Accepted(_) | Outcome::Received { .. } => self.reading = false,
             Outcome::Sent { .. } => self.writing = false,
-            Outcome::Read { .. } | Outcome::Written { .. } | Outcome::Synced(_) => {}
+            Outcome::Read { .. }
+            | Outcome::Written { .. }
+            | Outcome::Synced(_)
+            | Outcome::Opened(_)
+            | Outcome::Named(_) => {}
         }
     }
 }

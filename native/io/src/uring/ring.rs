@@ -58,8 +58,8 @@ pub(crate) fn make(submissions: u32, completions: u32) -> Result<Ring, IoError> 
     Err(IoError::new("make a ring", refused))
 }
 
-/// What the driver is built on: a wait with a deadline (5.11), completions that are never dropped, polling
-/// without threads.
+/// What the driver is built on: a wait with a deadline (5.11), names (5.15), completions that are never dropped,
+/// polling without threads.
 fn require(ring: &IoUring) -> Result<(), IoError> {
     let features = ring.params();
     let mut probe = Probe::new();
@@ -68,9 +68,13 @@ fn require(ring: &IoUring) -> Result<(), IoError> {
         opcode::Accept::CODE,
         opcode::AsyncCancel::CODE,
         opcode::Fsync::CODE,
+        opcode::MkDirAt::CODE,
+        opcode::OpenAt::CODE,
         opcode::Read::CODE,
         opcode::Recv::CODE,
+        opcode::RenameAt::CODE,
         opcode::Send::CODE,
+        opcode::UnlinkAt::CODE,
         opcode::Write::CODE,
     ];
     let complete = features.is_feature_ext_arg()

@@ -84,6 +84,7 @@ fn assert_stale<E: Environment>(environment: &E, operations: impl Fn(Handle) -> 
                 result.expect_err("stale").errno()
             }
             Outcome::Synced(result) => result.expect_err("stale").errno(),
+            other => panic!("an operation without a handle: {other:?}"),
         };
         assert_eq!(errno, libc::EBADF);
     }

@@ -6,6 +6,7 @@
 mod closing;
 mod counts;
 mod disk;
+mod names;
 mod random;
 mod rig;
 mod ring;

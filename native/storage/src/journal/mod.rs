@@ -4,19 +4,31 @@
 //! thread. [`shell::JournalShell`] performs the effects through a driver. [`recovery`] says what a directory of files
 //! holds after a crash. FORMAT.md gives the bytes, and the rules of reading them.
 
+mod admission;
 mod durable;
+mod group;
 mod groups;
+mod losses;
+mod notes;
+mod plant;
+mod queue;
 mod reclaim;
+mod recovered;
 pub mod recovery;
 pub mod scan;
 pub mod shell;
+mod slots;
+mod space;
 mod writer;
 
 use ng_io::{Buffer, IoError};
 use thiserror::Error;
 
 pub use durable::AwaitsDurable;
-pub use groups::{Located, SlotState};
+pub use groups::Located;
+#[cfg(feature = "plants")]
+pub use plant::Plant;
+pub use slots::SlotState;
 pub use writer::PrepareJournal;
 
 use crate::PAGE;
@@ -46,7 +58,7 @@ pub struct Limits {
     pub queued_bytes_max: usize,
     /// Ops that one group may have in the journal between its lowest and its highest.
     pub window_max: usize,
-    /// Ops that all groups together may have.
+    /// Prepares that all groups together may have.
     pub slots_max: usize,
 }
 
@@ -89,7 +101,7 @@ pub enum Effect {
         /// Whole pages.
         length: usize,
     },
-    /// Make a further file: all zero, written and synced; answer with [`Event::Grown`].
+    /// Make a further file: all zero, written and synced, its name, too; answer with [`Event::Grown`].
     Grow {
         /// Number of the file.
         file: u32,
@@ -99,7 +111,8 @@ pub enum Effect {
         /// Sequence of the block.
         through: u64,
     },
-    /// A live record of this group cannot be read: its file stays until the record was appended again or released.
+    /// A live record of this group cannot be read. Its file is freed all the same: a note stands for it, or the list of
+    /// what is lost, until it was appended again or released.
     Damaged {
         /// Which group.
         group: u64,
@@ -114,7 +127,12 @@ pub enum Effect {
 #[derive(Debug)]
 pub enum Event {
     /// Of [`Effect::Write`].
-    Written(Result<(), IoError>),
+    Written {
+        /// The bytes, whose memory the next block may use.
+        buffer: Buffer,
+        /// Whether they were written.
+        result: Result<(), IoError>,
+    },
     /// Of [`Effect::Sync`].
     Synced(Result<(), IoError>),
     /// Of [`Effect::Read`], with what was read.

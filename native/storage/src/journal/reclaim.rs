@@ -1,110 +1,127 @@
 //! Nothing pins the ring: what still counts in the oldest file is appended again, then the file is free.
+//!
+//! Of a live record whose body cannot be read a note is appended that carries its header. Where not even that can be read,
+//! the blocks are listed as lost. Either says at every later start what is missing, and the file is free all the same.
 
-use ng_io::{Buffer, IoError};
+use std::sync::Arc;
 
-use super::{Effect, Position, PrepareJournal};
-use crate::PAGE;
+use super::plant::Plant;
+use super::scan::FileScan;
+use super::{Effect, Position, PrepareJournal, notes};
 use crate::block::BlockHeader;
+use crate::record::{RecordHeader, RecordKind, body_is_whole};
 
 /// How far the oldest file has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) enum Reclaim {
     /// It is not needed yet.
     #[default]
     Idle,
-    /// A read of it is under way: from this position, this many bytes.
-    Reading { offset: u64, length: usize },
+    /// It is being read.
+    Reading { file: u32, scan: Box<FileScan> },
     /// All copies are appended; the last is in this block.
     Copied { through: u64 },
-    /// A live record in it cannot be read. It waits until that was appended again or released.
-    Blocked,
     /// No recovery needs it once this block, which says so, is synced.
     Cooling { file: u32, through: u64 },
 }
 
 impl PrepareJournal {
-    /// Begins to free the oldest file when fewer than three would be left.
+    /// Begins to free the oldest file when fewer than three others would be left, or when nothing in it counts: a ring grows
+    /// only for what it must keep.
     pub(super) fn drive_reclaim(&mut self, effects: &mut Vec<Effect>) {
-        let Some((file, _)) = self.order.front().copied() else { return };
-        let Some((_, next_first)) = self.order.get(1).copied() else { return };
-        let short = self.free.len() + (self.growable() as usize) < 3;
-        let begins = self.reclaim == Reclaim::Idle && short && next_first <= self.synced_through + 1;
-        if !begins && self.reclaim != Reclaim::Blocked {
+        if !matches!(self.reclaim, Reclaim::Idle) {
             return;
         }
-        if self.groups.live_in(file) == 0 {
-            // Whatever counted in it has newer copies, of which the last is at most the newest block there is.
-            self.reclaim = Reclaim::Copied { through: self.last_enqueued() };
-            self.reclaim_synced();
-        } else if begins {
-            self.read(file, 0, PAGE, effects);
+        let Some(file) = self.space.oldest_to_free(self.synced_through) else { return };
+        let is_empty = self.groups.slots().live_in(file) == 0 && self.space.free.len() < 3;
+        if !is_empty && !self.space.is_short(&self.limits) {
+            return;
         }
+        let scan = Box::new(FileScan::new(self.journal, file, self.limits.file_bytes));
+        self.read_on(file, scan, effects);
     }
 
-    fn read(&mut self, file: u32, offset: u64, length: usize, effects: &mut Vec<Effect>) {
-        self.reclaim = Reclaim::Reading { offset, length };
-        effects.push(Effect::Read { file, offset, length });
+    /// A piece of the oldest file came in, or cannot be read.
+    pub(super) fn reclaim_read(&mut self, bytes: Option<&[u8]>, effects: &mut Vec<Effect>) {
+        let Reclaim::Reading { file, mut scan } = std::mem::take(&mut self.reclaim) else { return };
+        scan.feed(bytes, &mut |header, _, block| self.relocate_block(header, block, effects));
+        self.read_on(file, scan, effects);
     }
 
-    /// A piece of the oldest file came in: the header of a block, or a whole block.
-    pub(super) fn reclaim_read(&mut self, result: &Result<Buffer, IoError>, effects: &mut Vec<Effect>) {
-        let Reclaim::Reading { offset, length } = self.reclaim else { return };
-        let Some((file, _)) = self.order.front().copied() else { return };
-        let header = result.as_ref().ok().and_then(|bytes| BlockHeader::decode(bytes).ok());
-        let here = header.filter(|(found, _)| found.file == file && found.offset == offset);
-        let mut next = offset + PAGE as u64;
-        if let (Some((found, _)), Ok(bytes)) = (here, result) {
-            if (found.bytes as usize) > length && offset + u64::from(found.bytes) <= self.limits.file_bytes {
-                self.read(file, offset, found.bytes as usize, effects);
-                return;
-            }
-            next = offset + u64::from(found.bytes);
-            self.relocate(&found, bytes);
+    /// Reads on while something in the file counts.
+    fn read_on(&mut self, file: u32, scan: Box<FileScan>, effects: &mut Vec<Effect>) {
+        let reused = self.planted.has(Plant::RingReusedEarly);
+        let counts = self.groups.slots().live_in(file) > 0 && !reused;
+        if let Some((offset, length)) = scan.wants().filter(|_| counts) {
+            self.reclaim = Reclaim::Reading { file, scan };
+            effects.push(Effect::Read { file, offset, length });
+            return;
         }
-        if next < self.limits.file_bytes && self.groups.live_in(file) > 0 {
-            self.read(file, next, PAGE, effects);
-        } else if self.groups.live_in(file) == 0 {
-            self.reclaim = Reclaim::Copied { through: self.last_enqueued() };
-        } else {
-            self.reclaim = Reclaim::Blocked;
-            for (group, op) in self.groups.in_file(file) {
-                effects.push(Effect::Damaged { group, op });
-            }
+        if !reused {
+            self.lose_nameless(file, effects);
         }
+        // Whatever counted in it has newer copies, of which the last is at most the newest block there is.
+        self.reclaim = Reclaim::Copied { through: self.next_sequence() + self.queue.len() - 1 };
+        self.reclaim_synced();
     }
 
-    fn relocate(&mut self, found: &BlockHeader, bytes: &[u8]) {
-        let records = found.records(bytes).unwrap_or_default();
-        for (index, record) in (0_u32..).zip(records) {
+    fn relocate_block(&mut self, found: &BlockHeader, block: &[u8], effects: &mut Vec<Effect>) {
+        let directory = found.directory(block).unwrap_or_default();
+        for (index, (header, _, start)) in (0_u32..).zip(directory) {
             let from = Position { block: found.sequence, index };
-            if !record.whole || !self.groups.is_live(&record.header, from) {
-                continue;
-            }
-            let end = record.body_start + record.header.body_length as usize;
-            let to = self.enqueue(record.header, bytes[record.body_start..end].to_vec());
-            self.groups.relocate(&record.header, from, to);
+            let body = &block[start..start + header.body_length as usize];
+            self.relocate(&header, body, from, effects);
         }
     }
 
-    /// The sequence that the last block of the queue will have.
-    fn last_enqueued(&self) -> u64 {
-        self.next_sequence() + self.queued_blocks() - 1
+    fn relocate(&mut self, header: &RecordHeader, body: &[u8], from: Position, effects: &mut Vec<Effect>) {
+        let subject = notes::lost(header, body).map_or(*header, |(lost, _)| lost);
+        let Some(slot) = self.groups.live(&subject, from) else { return };
+        if body_is_whole(header, body) {
+            let to = self.enqueue(header, slot, Arc::new(body.to_vec()));
+            self.groups.relocate(slot, to);
+        } else if header.kind == RecordKind::Mark {
+            self.enqueue_mark(None);
+        } else {
+            let (note, body) = notes::of(header);
+            let to = self.enqueue(&note, slot, Arc::new(body));
+            self.groups.note(slot, to);
+            effects.push(Effect::Damaged { group: header.group, op: prepare_op(header) });
+        }
+    }
+
+    /// What still counts in a file that was read through has neither body nor header: its blocks are lost.
+    fn lose_nameless(&mut self, file: u32, effects: &mut Vec<Effect>) {
+        if self.groups.slots().live_in(file) == 0 {
+            return;
+        }
+        let nameless = self.groups.in_file(file);
+        self.losses.add(nameless.iter().map(|(.., block)| *block));
+        for (group, op, slot, _) in nameless {
+            self.groups.lose(slot);
+            effects.push(Effect::Damaged { group, op });
+        }
+        self.enqueue_mark(None);
     }
 
     /// Something was synced: the oldest file may have become superfluous, or free.
     pub(super) fn reclaim_synced(&mut self) {
         match self.reclaim {
             Reclaim::Copied { through } if through <= self.synced_through => {
-                let Some((file, _)) = self.order.pop_front() else { return };
-                self.oldest = self.order.front().map_or(self.oldest, |(_, first)| *first);
-                self.want_block();
+                let Some((file, oldest)) = self.space.pop_oldest() else { return };
+                self.oldest = oldest;
+                self.queue.want_block();
                 self.reclaim = Reclaim::Cooling { file, through: self.next_sequence() };
             }
             Reclaim::Cooling { file, through } if through <= self.synced_through => {
-                self.free.push_back(file);
+                self.space.free.push_back(file);
                 self.reclaim = Reclaim::Idle;
             }
             _ => {}
         }
     }
+}
+
+fn prepare_op(header: &RecordHeader) -> u64 {
+    if header.kind == RecordKind::Prepare { header.op } else { 0 }
 }

@@ -6,8 +6,8 @@ use crate::PAGE;
 use crate::block::{BlockHeader, BlockRecord};
 use crate::record::RecordKind;
 
-/// Bytes asked for at a time, where no block is larger.
-const PIECE: usize = 1 << 20;
+/// Bytes asked for at a time.
+pub(super) const PIECE: u64 = 1 << 20;
 
 /// A block found in a file.
 #[derive(Clone, Debug)]
@@ -29,26 +29,42 @@ pub struct FoundRecord {
     pub body: Vec<u8>,
 }
 
+/// What takes the blocks of a file as they are found: header, its checksum, and all bytes of the block.
+pub type BlockSink<'a> = &'a mut dyn FnMut(&BlockHeader, u128, &[u8]);
+
+/// How often a page is read before it counts as unreadable: some disks fail a read once.
+const ATTEMPTS: u8 = 3;
+
 /// Reads one file, piece by piece. Ask [`FileScan::wants`], bring the bytes to [`FileScan::feed`], until nothing is wanted.
 #[derive(Debug)]
 pub struct FileScan {
     journal: u128,
     file: u32,
     file_bytes: u64,
-    offset: u64,
-    wanted: usize,
+    /// The piece that is wanted, or that is read page by page.
+    piece: u64,
+    /// The block that began in an earlier piece, as far as it was read.
+    begun: Vec<u8>,
     /// After an unreadable piece: its pages one by one, so that the readable ones count.
     pages: Option<Pages>,
-    found: Vec<FoundBlock>,
 }
 
 #[derive(Debug, Default)]
 struct Pages {
+    /// How often the first page of those left was read in vain.
+    attempts: u8,
     bytes: Vec<u8>,
     left: VecDeque<usize>,
 }
 
 impl FoundBlock {
+    /// The block as a recovery judges it.
+    #[must_use]
+    pub fn new(header: &BlockHeader, checksum: u128, block: &[u8]) -> Self {
+        let records = header.records(block).ok().map(|records| keep_bodies(records, block));
+        Self { header: *header, checksum, records }
+    }
+
     /// Whether every record of it is whole.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -60,74 +76,84 @@ impl FileScan {
     /// A scan of file number `file` of the journal with this mark.
     #[must_use]
     pub fn new(journal: u128, file: u32, file_bytes: u64) -> Self {
-        let wanted = piece(file_bytes, 0, PIECE);
-        Self { journal, file, file_bytes, offset: 0, wanted, pages: None, found: Vec::new() }
+        Self { journal, file, file_bytes, piece: 0, begun: Vec::new(), pages: None }
     }
 
-    /// What to read next: a position in the file and how many bytes.
+    /// What to read next: a position in the file and how many bytes. Pieces follow each other; only behind one that
+    /// cannot be read its pages are wanted.
     #[must_use]
     pub fn wants(&self) -> Option<(u64, usize)> {
         if let Some(pages) = &self.pages {
-            return pages.left.front().map(|page| (self.offset + *page as u64, PAGE));
+            return pages.left.front().map(|page| (self.piece + *page as u64, PAGE));
         }
-        (self.wanted > 0).then_some((self.offset, self.wanted))
+        let length = piece_bytes(self.file_bytes, self.piece);
+        (length > 0).then_some((self.piece, length))
     }
 
-    /// Takes what was read, `None` for a piece that cannot be. A short piece counts as zero bytes to its end.
-    pub fn feed(&mut self, bytes: Option<&[u8]>) {
+    /// Takes what was read, `None` for what cannot be; hands on the blocks that are complete. Missing bytes count as zero.
+    pub fn feed(&mut self, bytes: Option<&[u8]>, found: BlockSink<'_>) {
+        let length = piece_bytes(self.file_bytes, self.piece);
         if let Some(pages) = &mut self.pages {
             let Some(page) = pages.left.pop_front() else { return };
+            pages.attempts += 1;
+            if bytes.is_none() && pages.attempts < ATTEMPTS {
+                pages.left.push_front(page);
+                return;
+            }
+            pages.attempts = 0;
             if let Some(bytes) = bytes {
-                let end = page + bytes.len().min(PAGE);
-                pages.bytes[page..end].copy_from_slice(&bytes[..end - page]);
+                let count = bytes.len().min(PAGE);
+                pages.bytes[page..page + count].copy_from_slice(&bytes[..count]);
             }
             if pages.left.is_empty() {
                 let bytes = self.pages.take().unwrap_or_default().bytes;
-                self.take(&bytes);
+                self.take(&bytes, found);
             }
             return;
         }
         match bytes {
-            Some(bytes) if bytes.len() == self.wanted => self.take(bytes),
+            Some(bytes) if bytes.len() == length => self.take(bytes, found),
             Some(bytes) => {
                 let mut padded = bytes.to_vec();
-                padded.resize(self.wanted, 0);
-                self.take(&padded);
+                padded.resize(length, 0);
+                self.take(&padded, found);
             }
             None => {
-                let left = (0..self.wanted).step_by(PAGE).collect();
-                self.pages = Some(Pages { bytes: vec![0; self.wanted], left });
+                let left = (0..length).step_by(PAGE).collect();
+                self.pages = Some(Pages { bytes: vec![0; length], left, attempts: 0 });
             }
         }
     }
 
-    /// The blocks of the file.
-    #[must_use]
-    pub fn finish(self) -> Vec<FoundBlock> {
-        self.found
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        let mut at = 0;
-        while at < bytes.len() {
-            let offset = self.offset + at as u64;
-            let Some((header, checksum)) = self.block_at(&bytes[at..], offset) else {
+    fn take(&mut self, piece: &[u8], found: BlockSink<'_>) {
+        let mut at = self.finish_begun(piece, found);
+        while at < piece.len() {
+            let rest = &piece[at..];
+            let Some((header, checksum)) = self.block_at(rest, self.piece + at as u64) else {
                 at += PAGE;
                 continue;
             };
-            let size = header.bytes as usize;
-            if at + size > bytes.len() {
-                self.offset = offset;
-                self.wanted = piece(self.file_bytes, offset, size.max(PIECE));
-                return;
-            }
-            let records = header.records(&bytes[at..at + size]).ok();
-            let records = records.map(|records| keep_bodies(records, &bytes[at..at + size]));
-            self.found.push(FoundBlock { header, checksum, records });
-            at += size;
+            let Some(block) = rest.get(..header.bytes as usize) else {
+                self.begun.extend_from_slice(rest);
+                break;
+            };
+            found(&header, checksum, block);
+            at += block.len();
         }
-        self.offset += bytes.len() as u64;
-        self.wanted = piece(self.file_bytes, self.offset, PIECE);
+        self.piece += piece.len() as u64;
+    }
+
+    /// Completes the block that began in an earlier piece; returns how many bytes of this one belong to it.
+    fn finish_begun(&mut self, piece: &[u8], found: BlockSink<'_>) -> usize {
+        let offset = self.piece - self.begun.len() as u64;
+        let Some((header, checksum)) = self.block_at(&self.begun, offset) else { return 0 };
+        let missing = (header.bytes as usize - self.begun.len()).min(piece.len());
+        self.begun.extend_from_slice(&piece[..missing]);
+        if self.begun.len() == header.bytes as usize {
+            found(&header, checksum, &self.begun);
+            self.begun.clear();
+        }
+        missing
     }
 
     /// A header of this journal that is where it says it is, of a block that fits its file.
@@ -139,8 +165,9 @@ impl FileScan {
     }
 }
 
-fn piece(file_bytes: u64, offset: u64, size: usize) -> usize {
-    usize::try_from(file_bytes.saturating_sub(offset)).unwrap_or(usize::MAX).min(size)
+/// Bytes of the piece of a file that begins at `offset`.
+pub(super) fn piece_bytes(file_bytes: u64, offset: u64) -> usize {
+    usize::try_from(file_bytes.saturating_sub(offset).min(PIECE)).unwrap_or(0)
 }
 
 fn keep_bodies(records: Vec<BlockRecord>, block: &[u8]) -> Vec<FoundRecord> {

@@ -1,53 +1,36 @@
 //! The core of the journal: blocks are formed, written and synced one after the other, whatever arrives meanwhile.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use ng_io::IoError;
+use ng_io::{Buffer, IoError};
 
-use super::groups::{Groups, Place, Unfit};
+use super::groups::{Groups, RecordCopy};
+use super::losses::Losses;
+use super::plant::{Plant, Planted};
+use super::queue::{Forming, Queue};
 use super::reclaim::Reclaim;
 use super::recovery::Recovered;
-use super::{Effect, Event, JournalFault, Limits, Located, Position, Refused, UNSYNCED_MAX, pages};
-use crate::block::{self, BLOCK_HEADER, BlockHeader, RECORDS_MAX, block_bytes, body_bytes};
-use crate::checksum::checksum;
+use super::slots::{NO_SLOT, SlotId};
+use super::space::Space;
+use super::{Effect, Event, JournalFault, Limits, Located, Position, Refused, UNSYNCED_MAX};
+use crate::block::{self, BLOCK_HEADER, BlockHeader, body_bytes};
 use crate::record::{RECORD_HEADER, RecordHeader, RecordKind};
-use crate::record_body::MarkBody;
-
-/// A block that is not written yet.
-#[derive(Debug, Default)]
-pub(super) struct Forming {
-    records: Vec<(RecordHeader, Vec<u8>)>,
-    bodies: usize,
-}
-
-impl Forming {
-    fn bytes(&self) -> usize {
-        block_bytes(self.records.len(), self.bodies)
-    }
-}
 
 /// The journal of a shard. See the module for how it is driven.
 #[derive(Debug)]
 pub struct PrepareJournal {
     pub(super) limits: Limits,
-    journal: u128,
+    pub(super) journal: u128,
     incarnation: u64,
     pub(super) groups: Groups,
+    pub(super) losses: Losses,
 
-    /// Blocks to be written, oldest first; the first will be `next_sequence`.
-    queue: VecDeque<Forming>,
-    queued_bytes: usize,
+    /// Blocks to be written; the first will be `next_sequence`.
+    pub(super) queue: Queue,
     next_sequence: u64,
     previous: u128,
-
-    /// Where the next block goes.
-    file: u32,
-    offset: u64,
-    /// Files with blocks a recovery needs, oldest first, each with the first sequence in it; the last is `file`.
-    pub(super) order: VecDeque<(u32, u64)>,
-    pub(super) free: VecDeque<u32>,
-    files: u32,
-    growing: Growing,
+    pub(super) space: Space,
     pub(super) oldest: u64,
     pub(super) reclaim: Reclaim,
 
@@ -63,15 +46,13 @@ pub struct PrepareJournal {
     /// What the last formed block said of `synced_through`, and the last formed block with records in it.
     told_through: u64,
     last_records: u64,
-    failed: bool,
-}
+    pub(super) failed: bool,
+    pub(super) planted: Planted,
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Growing {
-    No,
-    Asked,
-    /// There was no space; asked again when idle.
-    Refused,
+    /// The header of the record at hand, encoded.
+    encoded: Vec<u8>,
+    /// The memory of a block that was written.
+    spare: Buffer,
 }
 
 impl PrepareJournal {
@@ -87,57 +68,65 @@ impl PrepareJournal {
         recovered: Recovered,
         effects: &mut Vec<Effect>,
     ) -> Self {
+        let next_sequence = recovered.next_sequence();
+        let skipped = (recovered.head + 1, next_sequence - 1);
         let mut this = Self {
             limits,
             journal,
             incarnation,
             groups: recovered.groups,
-            queue: VecDeque::new(),
-            queued_bytes: 0,
-            next_sequence: recovered.head + UNSYNCED_MAX + 1,
+            losses: recovered.losses,
+            queue: Queue::new(limits.block_bytes_target),
+            next_sequence,
             previous: 0,
-            file: recovered.file,
-            offset: recovered.offset,
-            order: recovered.order,
-            free: recovered.free,
-            files: recovered.files,
-            growing: Growing::No,
+            inherited: recovered.space.order.iter().map(|(file, _)| *file).collect(),
+            space: recovered.space,
             oldest: recovered.oldest,
             reclaim: Reclaim::default(),
             writing: None,
             unsynced: VecDeque::new(),
             syncing: None,
             synced_through: recovered.proven,
-            inherited: VecDeque::new(),
             told_through: 0,
             last_records: 0,
             failed: false,
+            planted: Planted::default(),
+            encoded: Vec::with_capacity(RECORD_HEADER),
+            spare: Buffer::default(),
         };
-        this.inherited = this.order.iter().map(|(file, _)| *file).collect();
-        if this.order.is_empty() {
-            this.order.push_back((this.file, this.next_sequence));
+        if this.space.order.is_empty() {
+            this.space.order.push_back((this.space.file, this.next_sequence));
             this.oldest = this.next_sequence;
         }
-        let body = MarkBody { lost: recovered.lost }.encode();
-        this.enqueue(RecordHeader::of(RecordKind::Mark, 0, &body), body);
+        this.losses.accept();
+        this.enqueue_mark(Some(skipped));
         this.pump(effects);
         this
     }
 
+    /// Plants a bug, for good.
+    #[cfg(feature = "plants")]
+    pub const fn plant(&mut self, bug: super::Plant) {
+        self.planted.bug = Some(bug);
+    }
+
     /// Takes a record into the block that is being formed. Its position is durable once [`Effect::Durable`] says so of the
     /// block.
+    ///
+    /// Whoever took a batch in has verified it: its payload is not hashed again. Prepares are refused with [`Refused::Busy`] early enough that every other record finds room, unless the disk is full.
     pub fn append(
         &mut self,
         header: RecordHeader,
-        body: Vec<u8>,
+        body: Arc<Vec<u8>>,
         effects: &mut Vec<Effect>,
     ) -> Result<Position, Refused> {
-        self.admit(&header, &body)?;
-        let identity = header.checksum();
-        let position = self.position_of(body.len());
-        let place = Place { position, file: u32::MAX, offset: 0, length: header.body_length };
-        self.groups.follow(&header, identity, &body, place, true).map_err(Refused::from)?;
-        self.enqueue(header, body);
+        self.encoded.clear();
+        let checksum = header.encode(&mut self.encoded);
+        let position = self.queue.position_of(self.next_sequence, body.len());
+        let copy = RecordCopy { header, checksum, body: &body, whole: true, position };
+        let fitting = self.admit(&copy)?;
+        let slot = self.groups.follow_fitting(&copy, &fitting, header.body_length);
+        self.queue.push(&self.encoded, slot, body);
         self.pump(effects);
         Ok(position)
     }
@@ -148,16 +137,11 @@ impl PrepareJournal {
             return;
         }
         match event {
-            Event::Written(result) => self.written(result, effects),
+            Event::Written { buffer, result } => self.written(buffer, result, effects),
             Event::Synced(result) => self.synced(result, effects),
-            Event::Read(result) => self.reclaim_read(&result, effects),
-            Event::Grown(Ok(())) => {
-                self.growing = Growing::No;
-                self.free.push_back(self.files);
-                self.files += 1;
-            }
+            Event::Read(result) => self.reclaim_read(result.as_deref().ok(), effects),
             // Out of space is pressure, not failure: what is there goes on.
-            Event::Grown(Err(_)) => self.growing = Growing::Refused,
+            Event::Grown(result) => self.space.grown(result.is_ok()),
             Event::Released { group, op } => self.groups.release(group, op),
             Event::Idle => self.idle(),
         }
@@ -196,7 +180,7 @@ impl PrepareJournal {
     /// Files that the ring has grown to.
     #[must_use]
     pub const fn files(&self) -> u32 {
-        self.files
+        self.space.files
     }
 
     /// Whether nothing waits, is written or is synced.
@@ -208,83 +192,32 @@ impl PrepareJournal {
             && self.inherited.is_empty()
     }
 
-    fn admit(&self, header: &RecordHeader, body: &[u8]) -> Result<(), Refused> {
-        if self.failed {
-            return Err(Refused::Failed);
-        }
-        if body.len() > self.limits.body_bytes_max() {
-            return Err(Refused::TooLarge(body.len()));
-        }
-        let fits = header.body_length as usize == body.len() && header.body_checksum == checksum(body);
-        if !fits || header.kind == RecordKind::Mark {
-            return Err(Refused::Malformed);
-        }
-        self.groups.check(header, header.checksum(), body)?;
-        if header.kind == RecordKind::Prepare {
-            let span = self.groups.span_with(header.group, header.op);
-            let slots = self.groups.slots() as u64 + span;
-            if span > self.limits.window_max as u64 || slots > self.limits.slots_max as u64 {
-                return Err(Refused::Window);
-            }
-        }
-        self.admit_bytes(body.len())
-    }
-
-    /// Keeps two files' worth of room, so that the oldest file can always be relocated whole.
-    fn admit_bytes(&self, body: usize) -> Result<(), Refused> {
-        let bytes = block_bytes(1, body_bytes(body)) as u64;
-        let queued = self.queued_bytes as u64 + bytes;
-        let room = self.room();
-        let growable = u64::from(self.growable()) * self.limits.file_bytes;
-        let live = self.groups.live_bytes() + bytes;
-        let full = queued > self.limits.queued_bytes_max as u64
-            || queued > room
-            || queued + 2 * self.limits.file_bytes > room + growable
-            || live > self.limits.live_bytes_max();
-        if full { Err(Refused::Busy) } else { Ok(()) }
-    }
-
-    /// Bytes that can be written before a file must be freed, less what a block that does not fit leaves unused.
-    fn room(&self) -> u64 {
-        let rest = self.limits.file_bytes - self.offset;
-        rest + self.free.len() as u64 * self.limits.file_bytes
-    }
-
-    pub(super) fn growable(&self) -> u32 {
-        if self.growing == Growing::Refused { 0 } else { self.limits.files_max.saturating_sub(self.files) }
-    }
-
-    fn position_of(&self, body: usize) -> Position {
-        let last = self.queue.back().filter(|forming| self.takes(forming, body));
-        let waiting = self.queue.len() as u64;
-        match last {
-            Some(forming) => {
-                let index = u32::try_from(forming.records.len()).expect("a block has at most 65536 records");
-                Position { block: self.next_sequence + waiting - 1, index }
-            }
-            None => Position { block: self.next_sequence + waiting, index: 0 },
-        }
-    }
-
-    /// Whether a block takes one body more.
-    fn takes(&self, forming: &Forming, body: usize) -> bool {
-        let bytes = block_bytes(forming.records.len() + 1, forming.bodies + body_bytes(body));
-        forming.records.len() < RECORDS_MAX && bytes <= self.limits.block_bytes_target
+    /// Whether [`Event::Idle`] would do anything: leave a mark, or try again to grow.
+    #[must_use]
+    pub fn wants_mark(&self) -> bool {
+        // What waits for a file that could not be made waits for this event, too.
+        self.space.is_refused() || (self.is_quiet() && self.told_through < self.last_records)
     }
 
     /// Puts a record into the last block of the queue, or into a new one.
-    pub(super) fn enqueue(&mut self, header: RecordHeader, body: Vec<u8>) -> Position {
-        let position = self.position_of(body.len());
-        if position.block == self.next_sequence + self.queued_blocks() {
-            self.queue.push_back(Forming::default());
-            self.queued_bytes += block_bytes(0, 0);
-        }
-        let forming = self.queue.back_mut().expect("a block was there or was just added");
-        let before = forming.bytes();
-        forming.bodies += body_bytes(body.len());
-        forming.records.push((header, body));
-        self.queued_bytes += forming.bytes() - before;
+    pub(super) fn enqueue(&mut self, header: &RecordHeader, slot: SlotId, body: Arc<Vec<u8>>) -> Position {
+        let position = self.queue.position_of(self.next_sequence, body.len());
+        self.encoded.clear();
+        header.encode(&mut self.encoded);
+        self.queue.push(&self.encoded, slot, body);
         position
+    }
+
+    /// Lists what is lost; the list counts until a newer one is there.
+    pub(super) fn enqueue_mark(&mut self, skipped: Option<(u64, u64)>) {
+        let body = self.losses.mark(skipped).encode();
+        let header = RecordHeader::of(RecordKind::Mark, 0, &body);
+        let position = self.queue.position_of(self.next_sequence, body.len());
+        let slot = match self.losses.is_empty() {
+            true => NO_SLOT,
+            false => self.groups.put_mark(header.checksum(), position, header.body_length),
+        };
+        self.enqueue(&header, slot, Arc::new(body));
     }
 
     /// The sequence of the next block to be formed, which will carry what is known now.
@@ -292,29 +225,16 @@ impl PrepareJournal {
         self.next_sequence
     }
 
-    /// Blocks that wait for their write.
-    pub(super) fn queued_blocks(&self) -> u64 {
-        self.queue.len() as u64
-    }
-
-    /// Makes sure that a block is formed soon, even if nobody appends.
-    pub(super) fn want_block(&mut self) {
-        if self.queue.is_empty() {
-            self.queue.push_back(Forming::default());
-            self.queued_bytes += block_bytes(0, 0);
-        }
-    }
-
     fn idle(&mut self) {
-        if self.growing == Growing::Refused {
-            self.growing = Growing::No;
-        }
+        self.space.retry_growing();
         if self.is_quiet() && self.told_through < self.last_records {
-            self.want_block();
+            self.queue.want_block();
         }
+        self.spare = Buffer::default();
+        self.queue.forget_spare();
     }
 
-    pub(super) fn fail(&mut self, file: u32, error: IoError, effects: &mut Vec<Effect>) {
+    fn fail(&mut self, file: u32, error: IoError, effects: &mut Vec<Effect>) {
         self.failed = true;
         effects.push(Effect::Fatal(JournalFault { file, error }));
     }
@@ -326,18 +246,13 @@ impl PrepareJournal {
         if self.syncing.is_none() {
             self.start_sync(effects);
         }
-        if self.inherited.is_empty() && self.writing.is_none() {
-            self.start_write(effects);
-        }
-        if self.growing == Growing::No && self.free.is_empty() && self.files < self.limits.files_max {
-            self.growing = Growing::Asked;
-            effects.push(Effect::Grow { file: self.files });
+        self.start_write(effects);
+        if let Some(file) = self.space.grow(self.groups.slots().live_bytes(), &self.limits) {
+            effects.push(Effect::Grow { file });
         }
         self.drive_reclaim(effects);
         // Relocation may have filled an empty queue.
-        if self.inherited.is_empty() && self.writing.is_none() {
-            self.start_write(effects);
-        }
+        self.start_write(effects);
     }
 
     fn start_sync(&mut self, effects: &mut Vec<Effect>) {
@@ -354,64 +269,58 @@ impl PrepareJournal {
     }
 
     fn start_write(&mut self, effects: &mut Vec<Effect>) {
-        let Some(forming) = self.queue.front() else { return };
-        if self.unsynced.len() as u64 + 1 >= UNSYNCED_MAX || !self.make_place(forming.bytes() as u64) {
+        if self.writing.is_some() || !self.inherited.is_empty() {
             return;
         }
-        let Some(forming) = self.queue.pop_front() else { return };
-        self.queued_bytes -= forming.bytes();
+        let Some(bytes) = self.queue.front().map(|forming| forming.bytes() as u64) else { return };
+        let is_window_full = self.unsynced.len() as u64 + 1 >= UNSYNCED_MAX;
+        if is_window_full || !self.space.make_place(bytes, self.next_sequence, &self.limits) {
+            return;
+        }
+        let Some(forming) = self.queue.pop() else { return };
         let sequence = self.next_sequence;
+        let vouches = self.planted.has(Plant::VouchesUnsynced);
         let header = BlockHeader {
             journal: self.journal,
             previous: self.previous,
             sequence,
             incarnation: self.incarnation,
-            synced_through: self.synced_through,
+            synced_through: if vouches { sequence - 1 } else { self.synced_through },
             oldest: self.oldest,
-            offset: self.offset,
-            file: self.file,
+            offset: self.space.offset,
+            file: self.space.file,
             bytes: 0,
             records: 0,
             directory_checksum: 0,
         };
-        let (buffer, header, checksum) = block::encode(header, &forming.records);
+        let spare = std::mem::take(&mut self.spare);
+        let (buffer, header, checksum) = block::encode(header, forming.directory(), forming.bodies(), spare);
         self.settle(&forming, sequence);
         self.told_through = header.synced_through;
-        if !forming.records.is_empty() {
+        if !forming.is_empty() {
             self.last_records = sequence;
         }
+        self.queue.recycle(forming);
         self.next_sequence += 1;
         self.previous = checksum;
-        self.writing = Some((sequence, self.file));
-        effects.push(Effect::Write { file: self.file, offset: self.offset, buffer });
-        self.offset += u64::from(header.bytes);
-    }
-
-    /// Moves on to a free file if the block does not fit the rest of this one. False if there is none.
-    fn make_place(&mut self, bytes: u64) -> bool {
-        debug_assert_eq!(pages(usize::try_from(bytes).unwrap_or(0)) as u64, bytes);
-        if self.offset + bytes <= self.limits.file_bytes {
-            return true;
-        }
-        let Some(file) = self.free.pop_front() else { return false };
-        self.order.push_back((file, self.next_sequence));
-        self.file = file;
-        self.offset = 0;
-        true
+        self.writing = Some((sequence, self.space.file));
+        effects.push(Effect::Write { file: self.space.file, offset: self.space.offset, buffer });
+        self.space.offset += u64::from(header.bytes);
     }
 
     /// Tells the groups where the records of a block lie.
     fn settle(&mut self, forming: &Forming, sequence: u64) {
-        let mut start = BLOCK_HEADER + RECORD_HEADER * forming.records.len();
-        for (index, (header, body)) in (0_u32..).zip(&forming.records) {
+        let mut start = BLOCK_HEADER + forming.directory().len();
+        for (index, (slot, length)) in (0_u32..).zip(forming.slots()) {
             let position = Position { block: sequence, index };
-            self.groups.settle(header, position, self.file, self.offset + start as u64);
-            start += body_bytes(body.len());
+            self.groups.settle(slot, position, self.space.file, self.space.offset + start as u64);
+            start += body_bytes(length);
         }
     }
 
-    fn written(&mut self, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
+    fn written(&mut self, buffer: Buffer, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
         let Some((sequence, file)) = self.writing.take() else { return };
+        self.spare = buffer;
         match result {
             Ok(()) => self.unsynced.push_back((sequence, file)),
             Err(error) => self.fail(file, error, effects),
@@ -435,14 +344,5 @@ impl PrepareJournal {
         self.synced_through = through;
         effects.push(Effect::Durable { through });
         self.reclaim_synced();
-    }
-}
-
-impl From<Unfit> for Refused {
-    fn from(unfit: Unfit) -> Self {
-        match unfit {
-            Unfit::Settled => Self::Settled,
-            Unfit::Malformed => Self::Malformed,
-        }
     }
 }

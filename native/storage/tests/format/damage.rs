@@ -8,9 +8,9 @@ use ng_storage::layout::Layout;
 use ng_storage::manifest::Manifest;
 use ng_storage::record::RecordHeader;
 use ng_storage::record_body::{InstallBody, MarkBody, OpenBody, ViewBody};
-use ng_storage::segment::Batch;
 use ng_storage::segments_file::SegmentsFile;
 use ng_storage::superblock::Superblock;
+use ng_wire::batch::verify;
 use proptest::prelude::*;
 
 use crate::values;
@@ -114,13 +114,13 @@ fn a_flipped_byte_of_the_journal_never_yields_another_record() {
 fn a_flipped_byte_of_a_batch_or_a_footer_is_refused() {
     let batch = values::batch(5, 1_000, &[b"payload", b"another"]);
     let (footer, _) = values::footer(&batch).encode();
-    Batch::decode(&batch).expect("a good batch");
+    verify(&batch).expect("a good batch");
     Footer::decode(&footer).expect("a good footer");
     for flip in flips() {
         for position in 0..batch.len() {
             let mut damaged = batch.clone();
             damaged[position] ^= flip;
-            assert!(Batch::decode(&damaged).is_err(), "batch flipped at {position}");
+            assert!(verify(&damaged).is_err(), "batch flipped at {position}");
         }
         for position in 0..footer.len() {
             let mut damaged = footer.clone();
@@ -129,7 +129,7 @@ fn a_flipped_byte_of_a_batch_or_a_footer_is_refused() {
         }
     }
     for length in 0..batch.len() {
-        assert!(Batch::decode(&batch[..length]).is_err());
+        assert!(verify(&batch[..length]).is_err());
     }
 }
 

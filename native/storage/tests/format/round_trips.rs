@@ -1,15 +1,16 @@
 //! Whatever is written is read back the same.
 
-use ng_storage::block::{self, BlockHeader};
+use ng_storage::block::BlockHeader;
 use ng_storage::footer::Footer;
 use ng_storage::index::{Index, IndexEntry};
 use ng_storage::layout::{JournalName, Layout};
 use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
-use ng_storage::record::{Level, RecordHeader, RecordKind};
-use ng_storage::record_body::{MarkBody, OpenBody, ViewBody};
-use ng_storage::segment::{Batch, Found, look};
+use ng_storage::record::{BodyCheck, Level, RecordHeader, RecordKind};
+use ng_storage::record_body::{LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
+use ng_storage::segment::{Found, look};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
 use ng_storage::superblock::{Genesis, ManifestPointer, Superblock};
+use ng_wire::batch::Verified;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
@@ -23,15 +24,16 @@ fn kind() -> impl Strategy<Value = RecordKind> {
         Just(RecordKind::Close),
         Just(RecordKind::Install),
         Just(RecordKind::Mark),
+        Just(RecordKind::Damaged),
     ]
 }
 
 prop_compose! {
-    fn header()(
+    pub(crate) fn header()(
         wide in any::<[u128; 3]>(),
         numbers in any::<[u64; 6]>(),
         kind in kind(),
-        persisted in any::<bool>(),
+        [persisted, batch] in any::<[bool; 2]>(),
         operation in any::<u16>(),
         epoch in any::<u32>(),
         body_length in any::<u32>(),
@@ -39,9 +41,10 @@ prop_compose! {
         let [body_checksum, parent, client] = wide;
         let [group, op, view, request, timestamp, commit] = numbers;
         let level = if persisted { Level::Persisted } else { Level::Replicated };
+        let body_check = if batch { BodyCheck::Batch } else { BodyCheck::Whole };
         RecordHeader {
             body_checksum, parent, client, group, op, view, request, timestamp, commit, kind, level, operation,
-            body_length, epoch,
+            body_length, epoch, body_check,
         }
     }
 }
@@ -60,8 +63,8 @@ proptest! {
             .into_iter()
             .map(|(header, body)| {
                 let plain = RecordHeader::of(header.kind, header.group, &body);
-                let (body_checksum, body_length) = (plain.body_checksum, plain.body_length);
-                (RecordHeader { body_checksum, body_length, ..header }, body)
+                let RecordHeader { body_checksum, body_length, body_check, .. } = plain;
+                (RecordHeader { body_checksum, body_length, body_check, ..header }, body)
             })
             .collect();
         let header = BlockHeader {
@@ -77,7 +80,7 @@ proptest! {
             records: 0,
             directory_checksum: 0,
         };
-        let (bytes, written, checksum) = block::encode(header, &records);
+        let (bytes, written, checksum) = values::block(header, &records);
         prop_assert_eq!(BlockHeader::decode(&bytes), Ok((written, checksum)));
         prop_assert_eq!(bytes.len(), written.bytes as usize);
         let read = written.records(&bytes).expect("a good directory");
@@ -104,7 +107,10 @@ proptest! {
         let open = OpenBody { blank, replicas };
         prop_assert_eq!(OpenBody::decode(&open.encode()), Ok(open));
         let cuts: Vec<_> = cuts.into_iter().collect();
-        let mark = MarkBody { lost: cuts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect() };
+        let standings = [Standing::Skipped, Standing::Unproven, Standing::Accepted, Standing::Proven];
+        let ranges = cuts.chunks_exact(2).zip(standings.into_iter().cycle());
+        let lost = ranges.map(|(pair, standing)| LostBlocks { first: pair[0], last: pair[1], standing });
+        let mark = MarkBody { lost: lost.collect() };
         prop_assert_eq!(MarkBody::decode(&mark.encode()), Ok(mark));
     }
 
@@ -143,10 +149,12 @@ proptest! {
             .into_iter()
             .map(|group| GroupEntry {
                 group,
-                checkpointed_op: seed,
                 last_offset: !seed,
                 purge_generation: group ^ seed,
-                chain: u128::from(seed),
+                first_offset: seed >> 1,
+                fenced: seed & 1 == 1,
+                skipped_to: seed >> 3,
+                anchor: RecordHeader { op: seed, ..RecordHeader::of(RecordKind::Prepare, group, b"anchor") },
                 offsets: if group & 1 == 0 { offsets.clone() } else { Vec::new() },
             })
             .collect();
@@ -166,7 +174,14 @@ proptest! {
             generation: seed,
             footer: 3,
         });
-        let file = SegmentsFile { node: 1, group: 2, purge_generation: 3, sequence: 4, segments: segments.collect() };
+        let file = SegmentsFile {
+            node: 1,
+            group: 2,
+            purge_generation: 3,
+            sequence: 4,
+            first_op: 5,
+            segments: segments.collect(),
+        };
         prop_assert_eq!(SegmentsFile::decode(&file.encode()), Ok(file));
         let entries = cuts.iter().map(|cut| IndexEntry { offset: *cut, timestamp: cut / 2, position: *cut }).collect();
         let index = Index { group: 1, base_offset: 2, segment_bytes: u64::MAX, generation: seed, entries };
@@ -205,7 +220,7 @@ proptest! {
         }
         file.resize(file.len().next_multiple_of(4096) + 4096, 0);
         let (mut at, mut found) = (0, Vec::new());
-        while let Found::Batch(Batch { header, last_offset }) = look(&file[at..], at).expect("good batches") {
+        while let Found::Batch(Verified { header, last_offset, .. }) = look(&file[at..], at).expect("good batches") {
             found.push(last_offset);
             at += usize::try_from(header.length).expect("short");
         }

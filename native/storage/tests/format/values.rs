@@ -1,5 +1,6 @@
 //! One value of each structure, every field different, as the golden files hold them.
 
+use ng_io::Buffer;
 use ng_storage::PAGE;
 use ng_storage::block::{self, BlockHeader};
 use ng_storage::checksum::checksum;
@@ -8,11 +9,10 @@ use ng_storage::index::{Index, IndexEntry};
 use ng_storage::layout::{JournalName, Layout};
 use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
 use ng_storage::record::{Level, RecordHeader, RecordKind};
-use ng_storage::record_body::{InstallBody, MarkBody, OpenBody, ViewBody};
-use ng_storage::segment::BatchHeader;
+use ng_storage::record_body::{InstallBody, LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
 use ng_storage::superblock::{Genesis, ManifestPointer, Superblock};
-use ng_wire::checksum::xxh3_64;
+use ng_wire::batch::{BatchBuilder, stamp};
 
 pub(crate) const CLUSTER: u128 = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
 pub(crate) const NODE: u128 = 0x1112_1314_1516_1718_191a_1b1c_1d1e_1f20;
@@ -73,8 +73,9 @@ pub(crate) fn records() -> Vec<(RecordHeader, Vec<u8>)> {
     let view =
         ViewBody { view: 4, log_view: 3, commit: 10, head: 12, headers: vec![prepares[1], prepares[0]] };
     let open = OpenBody { blank: false, replicas: vec![NODE, NODE + 1, NODE + 2] };
-    let install = InstallBody { last_offset: 99, purge_generation: 2, chain: 0x7172 };
-    let mark = MarkBody { lost: vec![(3, 3), (6, 70)] };
+    let install = InstallBody { anchor: prepare(8, 30, b"installed"), state: b"a state".to_vec() };
+    let lost = |first, last, standing| LostBlocks { first, last, standing };
+    let mark = MarkBody { lost: vec![lost(3, 3, Standing::Proven), lost(6, 70, Standing::Skipped)] };
     let [first, second] = bodies;
     vec![
         plain(RecordKind::Open, 7, 0, 0, open.encode()),
@@ -85,6 +86,15 @@ pub(crate) fn records() -> Vec<(RecordHeader, Vec<u8>)> {
         plain(RecordKind::Close, 9, 12, 4, Vec::new()),
         plain(RecordKind::Mark, 0, 0, 0, mark.encode()),
     ]
+}
+
+pub(crate) fn block(header: BlockHeader, records: &[(RecordHeader, Vec<u8>)]) -> (Buffer, BlockHeader, u128) {
+    let mut directory = Vec::new();
+    for (record, _) in records {
+        record.encode(&mut directory);
+    }
+    let bodies = records.iter().map(|(_, body)| body.as_slice());
+    block::encode(header, &directory, bodies, Buffer::default())
 }
 
 /// Two blocks of records, then a mark, then unwritten space.
@@ -106,7 +116,7 @@ pub(crate) fn journal() -> Vec<u8> {
     let mut file = Vec::new();
     for part in [&records[..3], &records[3..], &[]] {
         header.offset = file.len() as u64;
-        let (bytes, _, checksum) = block::encode(header, part);
+        let (bytes, _, checksum) = block(header, part);
         file.extend_from_slice(&bytes);
         header.previous = checksum;
         header.synced_through = header.sequence;
@@ -121,18 +131,22 @@ pub(crate) fn manifest() -> Manifest {
         vec![StoredOffset { kind: 1, id: 5, offset: 77 }, StoredOffset { kind: 2, id: 1, offset: 70 }];
     let first = GroupEntry {
         group: 7,
-        checkpointed_op: 11,
         last_offset: 99,
         purge_generation: 2,
-        chain: 0x8182,
+        first_offset: 40,
+        fenced: true,
+        skipped_to: 0,
+        anchor: prepare(7, 11, b"the first body"),
         offsets,
     };
     let second = GroupEntry {
         group: 8,
         last_offset: u64::MAX,
-        chain: 0x8182,
-        checkpointed_op: 11,
         purge_generation: 2,
+        first_offset: 0,
+        fenced: false,
+        skipped_to: 0,
+        anchor: prepare(8, 11, b"another body"),
         offsets: Vec::new(),
     };
     Manifest { node: NODE, sequence: 9, shard: 3, groups: vec![first, second] }
@@ -140,38 +154,12 @@ pub(crate) fn manifest() -> Manifest {
 
 /// A stamped batch of messages with these payloads.
 pub(crate) fn batch(base_offset: u64, timestamp: u64, payloads: &[&[u8]]) -> Vec<u8> {
-    let mut frames = Vec::new();
-    let mut sums = Vec::new();
-    for (delta, payload) in (0_u32..).zip(payloads) {
-        let mut frame = Vec::new();
-        frame.extend_from_slice(&(u128::from(delta) + 1).to_le_bytes());
-        frame.extend_from_slice(&delta.to_le_bytes());
-        frame.extend_from_slice(&(delta * 3).to_le_bytes());
-        frame.extend_from_slice(&0_u32.to_le_bytes());
-        frame.extend_from_slice(&u32::try_from(payload.len()).expect("short").to_le_bytes());
-        frame.extend_from_slice(&[0; 8]);
-        frame.extend_from_slice(payload);
-        let sum = xxh3_64(&frame).to_le_bytes();
-        sums.extend_from_slice(&sum);
-        frames.extend_from_slice(&sum);
-        frames.extend_from_slice(&frame);
-    }
-    let mut header = BatchHeader {
-        partition: 0,
-        base_offset,
-        base_timestamp: timestamp,
-        origin_timestamp: timestamp - 5,
-        length: 256 + frames.len() as u64,
-        checksum: 0,
-        count: u32::try_from(payloads.len()).expect("few"),
-    };
-    let mut hashed = header.hashed();
-    hashed.extend_from_slice(&sums);
-    header.checksum = xxh3_64(&hashed);
-    let mut bytes = header.hashed();
-    bytes.splice(40..40, header.checksum.to_le_bytes());
-    bytes.resize(256, 0);
-    bytes.extend_from_slice(&frames);
+    let empty = BatchBuilder::new(timestamp - 5);
+    let numbered = (1_u32..).zip(payloads);
+    let mut bytes = numbered
+        .fold(empty, |batch, (id, payload)| batch.message(id.into(), 3 * (id - 1), payload, &[]))
+        .finish();
+    stamp(&mut bytes, 0, base_offset, timestamp).expect("a good batch");
     bytes
 }
 
@@ -221,7 +209,14 @@ pub(crate) fn segments_file() -> SegmentsFile {
         footer: 0,
         ..sealed
     };
-    SegmentsFile { node: NODE, group: 7, purge_generation: 2, sequence: 3, segments: vec![sealed, open] }
+    SegmentsFile {
+        node: NODE,
+        group: 7,
+        purge_generation: 2,
+        sequence: 3,
+        first_op: 0,
+        segments: vec![sealed, open],
+    }
 }
 
 pub(crate) fn index() -> Index {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ng_io::simulated::Random;
+use ng_io::simulated::{Faults, Random};
 use ng_storage::journal::{AwaitsDurable, Event};
 
 use crate::model::Model;
@@ -24,6 +24,7 @@ fn live(seed: u64) -> (Model, u64) {
     let mut random = Random::new(!seed);
     let mut model = Model::new(seed);
     let mut rig = Rig::create(seed);
+    rig.environment.set_faults(Faults { lost_names: 500, ..Faults::default() });
     let mut story = format!("seed {seed}");
     for _ in 0..4 {
         for _ in 0..random.below(200) {
@@ -108,6 +109,22 @@ fn a_value_cannot_be_reached_before_its_record_is_durable() {
     assert_eq!(answer.position(), position);
     rig.settle();
     assert_eq!(answer.release(&rig.journal).expect("synced"), "an answer");
+}
+
+#[test]
+fn a_body_is_read_back_wherever_it_lies_in_its_pages() {
+    let mut rig = Rig::create(4);
+    rig.settle();
+    let body = |op: u64| vec![op.to_le_bytes()[0]; usize::try_from(op * 1_237 % 4_500).expect("small")];
+    for op in 1..=12 {
+        rig.append(prepare(1, op, 0, &body(op)), body(op)).expect("room");
+    }
+    assert_eq!(rig.read(1, 12), None, "its block has not been written");
+    rig.settle();
+    for op in 1..=12 {
+        assert_eq!(rig.read(1, op), Some(body(op)), "op {op}");
+    }
+    assert_eq!(rig.read(1, 13), None);
 }
 
 #[test]

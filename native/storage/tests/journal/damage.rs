@@ -151,7 +151,6 @@ fn a_block_of_another_journal_is_not_a_block() {
     let mut scan = ng_storage::journal::scan::FileScan::new(0x4a4b, 0, LIMITS.file_bytes);
     while let Some((offset, count)) = scan.wants() {
         let start = usize::try_from(offset).expect("small");
-        scan.feed(Some(&foreign[start..start + count]));
+        scan.feed(Some(&foreign[start..start + count]), &mut |_, _, _| panic!("a block was found"));
     }
-    assert!(scan.finish().is_empty());
 }

@@ -3,8 +3,10 @@
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
+mod batches;
 mod crashes;
 mod damage;
 mod model;
 mod pressure;
+mod reclaim_damage;
 mod rig;

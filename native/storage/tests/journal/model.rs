@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ng_io::simulated::Random;
+use ng_storage::journal::recovery::RecoveredGroup;
 use ng_storage::journal::{Event, Position, Refused, SlotState};
 use ng_storage::record::{RecordHeader, RecordKind};
 use ng_storage::record_body::ViewBody;
@@ -21,7 +22,13 @@ struct Log {
     states: BTreeMap<u64, Vec<State>>,
     next: u64,
     view: u64,
-    views: Vec<(u64, u64)>,
+    /// View records that are there or may become so: the block, and what it says.
+    views: Vec<(u64, ViewBody)>,
+    /// Every view record ever appended: another crash may bring any of them up.
+    appended: Vec<ViewBody>,
+    /// The view is one that was voted for, and no log of it is there yet.
+    voting: bool,
+    log_view: u64,
     floor: u64,
 }
 
@@ -56,7 +63,10 @@ impl Model {
         let group = 1 + self.random.below(GROUPS);
         match self.random.below(20) {
             0..12 => self.append(rig, group),
-            12 => self.change_view(rig, group),
+            12 => {
+                let votes = self.random.flip();
+                self.change_view(rig, group, votes);
+            }
             13 => self.release(rig, group),
             14 => rig.step(Event::Idle),
             _ => {
@@ -68,6 +78,9 @@ impl Model {
     }
 
     fn append(&mut self, rig: &mut Rig, group: u64) {
+        if self.logs[&group].voting {
+            self.change_view(rig, group, false);
+        }
         let length = match self.random.below(8) {
             0 => self.random.below(20_000),
             1..4 => 0,
@@ -91,22 +104,30 @@ impl Model {
                 self.release(rig, group);
                 rig.work(300_000);
             }
-            Err(other) => panic!("{other}"),
+            Err(other) => panic!("{group}/{}: {other}; {:?}", log.next, rig.journal.locate(group, log.next)),
         }
     }
 
-    /// The next view, with a log that may be shorter.
-    fn change_view(&mut self, rig: &mut Rig, group: u64) {
+    /// A vote for the next view, or the view that was voted for, or else the next, with a log that may be shorter.
+    fn change_view(&mut self, rig: &mut Rig, group: u64, votes: bool) {
         let log = self.logs.get_mut(&group).expect("a group");
-        let head = (log.next - 1).saturating_sub(self.random.below(4)).max(log.floor);
-        let view = log.view + 1;
+        let cut = if votes { 0 } else { self.random.below(4) };
+        let head = (log.next - 1).saturating_sub(cut).max(log.floor);
+        let view = if log.voting && !votes { log.view } else { log.view + 1 };
+        let log_view = if votes { log.log_view } else { view };
         let listed = (log.floor + 1..=head).rev().take(3).filter_map(|op| log.current(op));
-        let headers = listed.map(|checksum| self.headers[&checksum]).collect();
-        let body = ViewBody { view, log_view: view, commit: log.floor, head, headers }.encode();
-        let header = RecordHeader { view, ..RecordHeader::of(RecordKind::View, group, &body) };
-        if let Ok(position) = rig.append(header, body) {
-            log.view = view;
-            log.views.push((position.block, view));
+        let headers = listed.filter(|_| !votes).map(|checksum| self.headers[&checksum]).collect();
+        let body = ViewBody { view, log_view, commit: log.floor, head, headers };
+        let bytes = body.encode();
+        let request = rig.journal.synced_through();
+        let header = RecordHeader { view, request, ..RecordHeader::of(RecordKind::View, group, &bytes) };
+        let position = rig.append(header, bytes).expect("there is room for what cannot wait");
+        log.view = view;
+        log.voting = votes;
+        log.appended.push(body.clone());
+        log.views.push((position.block, body));
+        if !votes {
+            log.log_view = view;
             for op in head + 1..log.next {
                 log.note(op, position, None);
             }
@@ -143,9 +164,7 @@ impl Model {
         }
         for (group, log) in &mut self.logs {
             let view = found.view(*group);
-            let durable_view =
-                log.views.iter().filter(|(block, _)| *block <= durable).map(|(_, view)| *view).max();
-            assert!(view >= durable_view.unwrap_or(0), "{story}: view {view} of {group} stepped back");
+            log.judge_views(found.group(*group), durable, &format!("{story}: group {group}"));
             for (op, states) in &mut log.states {
                 let located = found.recovered.locate(*group, *op);
                 let checksum = located.map(|located| located.checksum);
@@ -167,6 +186,7 @@ impl Model {
             log.view = view;
             // One that was not acknowledged may be lost for good, and its block's number will be passed.
             log.views.retain(|(block, _)| *block <= durable);
+            log.take_views(found.group(*group), durable);
             let there =
                 log.states.iter().filter(|(_, states)| states.last().is_some_and(|last| last.1.is_some()));
             log.next = there.map(|(op, _)| op + 1).max().unwrap_or(log.floor + 1);
@@ -177,6 +197,38 @@ impl Model {
 impl Log {
     fn note(&mut self, op: u64, position: Position, state: Option<u128>) {
         self.states.entry(op).or_insert_with(|| vec![(0, None)]).push((position.block, state));
+    }
+
+    /// The last log and the last view record that were acknowledged are there, or later ones that were appended.
+    fn judge_views(&self, found: Option<&RecoveredGroup>, durable: u64, story: &str) {
+        let acknowledged = self.views.iter().filter(|(block, _)| *block <= durable).map(|(_, body)| body);
+        let last = acknowledged.clone().map(|body| body.view).max();
+        let last_log = acknowledged.filter(|body| body.view == body.log_view).map(|body| body.view).max();
+        let log = found.and_then(|found| found.log.as_ref()).map(|(_, body)| body);
+        let vote = found.and_then(|found| found.vote.as_ref()).map(|(_, body)| body);
+        assert!(log.map(|body| body.view) >= last_log, "{story}: log {log:?} is older than {last_log:?}");
+        let newest = vote.or(log).map(|body| body.view);
+        assert!(newest >= last, "{story}: view {newest:?} is older than {last:?}");
+        assert!(log.is_none_or(|body| body.view == body.log_view), "{story}: {log:?} takes no log over");
+        assert!(vote.is_none_or(|body| body.view > body.log_view), "{story}: {vote:?} is no vote");
+        for body in log.iter().chain(&vote) {
+            assert!(self.appended.contains(body), "{story}: {body:?}");
+        }
+    }
+
+    /// What was found is what there is, and is acknowledged with the first thing that becomes so.
+    fn take_views(&mut self, found: Option<&RecoveredGroup>, durable: u64) {
+        let log = found.and_then(|found| found.log.as_ref()).map(|(_, body)| body);
+        let vote = found.and_then(|found| found.vote.as_ref()).map(|(_, body)| body);
+        self.log_view = log.map_or(0, |body| body.view);
+        // Prepares of that view say that its log was taken over, and lost: they cannot be made again.
+        let prepared = found.and_then(|found| found.prepares.iter().map(|there| there.header.view).max());
+        self.voting = vote.is_some_and(|body| body.view == self.view && prepared < Some(body.view));
+        for body in [log, vote].into_iter().flatten() {
+            if !self.views.iter().any(|(_, known)| known == body) {
+                self.views.push((durable + 1, body.clone()));
+            }
+        }
     }
 
     fn current(&self, op: u64) -> Option<u128> {

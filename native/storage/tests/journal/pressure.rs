@@ -1,11 +1,13 @@
 //! A ring that is full, a disk that is full, a disk that fails.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ng_io::simulated::Faults;
 use ng_storage::journal::recovery::Recovered;
 use ng_storage::journal::{Effect, Event, Limits, PrepareJournal, Refused, UNSYNCED_MAX};
 use ng_storage::record::{RecordHeader, RecordKind};
+use ng_storage::record_body::ViewBody;
 
 use crate::rig::{LIMITS, Rig, prepare};
 
@@ -71,7 +73,7 @@ fn an_idle_shard_has_two_files_and_the_ring_grows_on_demand() {
         append(&mut rig, 1, op).expect("room");
     }
     rig.settle();
-    assert_eq!(rig.journal.files(), 3);
+    assert!((3..=5).contains(&rig.journal.files()), "{} files", rig.journal.files());
 }
 
 #[test]
@@ -79,17 +81,22 @@ fn a_full_disk_is_back_pressure_that_heals() {
     let mut rig = Rig::create(24);
     rig.settle();
     rig.environment.set_capacity(2 * LIMITS.file_bytes);
-    let taken = |rig: &mut Rig, op| {
-        rig.step(Event::Released { group: 1, op: op - 1 });
-        append(rig, 1, op) != Err(Refused::Busy)
-    };
-    let full = (1..=60).find(|op| !taken(&mut rig, *op)).expect("it fills up");
+    let full = (1..=60).find(|op| append(&mut rig, 1, *op) == Err(Refused::Busy)).expect("it fills up");
+    assert!(full > 5, "{full}");
     assert_eq!(rig.fault, None, "no space for a file is not a failure");
+    // What is safe elsewhere makes room without a further file, many times around.
+    for op in full..full + 300 {
+        rig.step(Event::Released { group: 1, op: op - 3 });
+        append(&mut rig, 1, op).expect("two files are a ring");
+    }
+    assert_eq!(rig.journal.files(), 2);
     rig.environment.set_capacity(u64::MAX);
     rig.step(Event::Idle);
-    for op in full..full + 100 {
-        assert!(taken(&mut rig, op), "the ring has grown");
+    let first = full + 300;
+    for op in first..first + 20 {
+        append(&mut rig, 1, op).expect("the ring has grown");
     }
+    assert!(rig.journal.files() > 2);
 }
 
 #[test]
@@ -121,12 +128,12 @@ fn a_sync_that_never_ends_stops_the_writes_within_the_window() {
     let mut journal = PrepareJournal::resume(1, 1, limits, Recovered::empty(2), &mut effects);
     let (mut written, mut syncs) = (0, 0);
     for op in 1..=200 {
-        let _ = journal.append(prepare(1, op, 1, b""), Vec::new(), &mut effects);
+        let _ = journal.append(prepare(1, op, 1, b""), Arc::default(), &mut effects);
         for effect in std::mem::take(&mut effects) {
             match effect {
-                Effect::Write { .. } => {
+                Effect::Write { buffer, .. } => {
                     written += 1;
-                    journal.step(Event::Written(Ok(())), &mut effects);
+                    journal.step(Event::Written { buffer, result: Ok(()) }, &mut effects);
                 }
                 Effect::Sync { .. } => syncs += 1,
                 _ => {}
@@ -152,11 +159,79 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
     let view = RecordHeader::of(RecordKind::View, 1, b"not a view");
     assert_eq!(rig.append(view, b"not a view".to_vec()), Err(Refused::Malformed));
     rig.append(prepare(1, 5, 2, b"op"), b"op".to_vec()).expect("room");
-    assert_eq!(rig.append(prepare(1, 5, 2, b"other"), b"other".to_vec()), Err(Refused::Settled));
     rig.append(prepare(1, 5, 2, b"op"), b"op".to_vec()).expect("the same record again");
     rig.append(prepare(1, 5, 3, b"other"), b"other".to_vec()).expect("a higher view");
+    rig.append(prepare(1, 5, 2, b"op"), b"op".to_vec())
+        .expect("an older operation, which a repair goes back to");
     let far = 5 + LIMITS.window_max as u64;
     assert_eq!(rig.append(prepare(1, far, 3, b""), Vec::new()), Err(Refused::Window));
     rig.step(Event::Released { group: 1, op: 5 });
     assert_eq!(rig.append(prepare(1, 4, 9, b""), Vec::new()), Err(Refused::Settled));
+}
+
+#[test]
+fn a_file_that_was_half_made_is_finished_when_there_is_space() {
+    let mut rig = Rig::create(27);
+    rig.settle();
+    // Not even the second page of a third file fits.
+    rig.environment.set_capacity(2 * LIMITS.file_bytes + 4_096);
+    for op in 1..=8 {
+        append(&mut rig, 1, op).expect("room");
+    }
+    rig.settle();
+    assert_eq!((rig.journal.files(), rig.fault), (2, None));
+    rig.step(Event::Idle);
+    rig.settle();
+    assert_eq!((rig.journal.files(), rig.fault), (2, None), "refused again");
+    rig.environment.set_capacity(u64::MAX);
+    rig.step(Event::Idle);
+    rig.settle();
+    assert!(rig.journal.files() > 2);
+}
+
+#[test]
+fn the_next_process_goes_on_with_a_file_in_the_making() {
+    for cut in [false, true] {
+        let mut rig = Rig::create(28);
+        rig.settle();
+        rig.environment.set_capacity(2 * LIMITS.file_bytes + 4_096);
+        for op in 1..=8 {
+            append(&mut rig, 1, op).expect("room");
+        }
+        rig.settle();
+        if cut {
+            rig.environment.cut_power();
+        } else {
+            rig.environment.kill();
+        }
+        let found = rig.reopen(&BTreeMap::new());
+        assert_eq!(found.recovered.damage, []);
+        let mut rig = found.resume();
+        rig.settle();
+        assert_eq!((rig.journal.files(), rig.fault), (2, None), "still no space, and no reason not to start");
+        rig.environment.set_capacity(u64::MAX);
+        rig.step(Event::Idle);
+        rig.settle();
+        assert!(rig.journal.files() > 2);
+        for op in 1..=5 {
+            assert!(rig.journal.locate(1, op).is_some(), "op {op}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_wait_finds_room_when_prepares_do_not() {
+    let mut rig = Rig::create(29);
+    let full = (1..=60).find(|op| append(&mut rig, 1, *op) == Err(Refused::Busy)).expect("it fills up");
+    assert!(!rig.journal.has_room(1, full, 3_000));
+    for view in 2..40 {
+        let bytes =
+            ViewBody { view, log_view: view, commit: 0, head: full - 1, headers: Vec::new() }.encode();
+        let header = RecordHeader { view, ..RecordHeader::of(RecordKind::View, 1, &bytes) };
+        rig.append(header, bytes).expect("a view always has room");
+        rig.work(300_000);
+    }
+    rig.settle();
+    assert_eq!(rig.journal.view(1), Some(39));
+    assert!(rig.journal.locate(1, full - 1).is_some());
 }

@@ -1,13 +1,14 @@
 //! A journal with its shell on a simulated machine, driven step by step, and the next process after a crash.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ng_io::simulated::SimulatedDriver;
-use ng_io::{Driver, DriverLimits, Environment, SimulatedEnvironment, Wait};
-use ng_storage::journal::recovery::Recovered;
-use ng_storage::journal::shell::{JournalHome, JournalShell, file_name};
+use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, SimulatedEnvironment, Token, Wait};
+use ng_storage::journal::recovery::{Recovered, RecoveredGroup};
+use ng_storage::journal::shell::{JournalHome, JournalShell, body_in, file_name};
 use ng_storage::journal::{Effect, Event, JournalFault, Limits, Position, PrepareJournal, Refused};
 use ng_storage::record::{RecordHeader, RecordKind};
 
@@ -45,11 +46,16 @@ pub(crate) fn path(file: u32) -> PathBuf {
 impl Rig {
     pub(crate) fn create(seed: u64) -> Self {
         let environment = SimulatedEnvironment::new(seed);
+        environment.make_directories(&home().directory).expect("an empty disk");
+        environment.sync_directory(Path::new("")).expect("an empty disk");
         let mut driver = environment.driver(DRIVER).expect("a driver");
         let (shell, recovered) =
             JournalShell::create(environment.clone(), &mut driver, home(), LIMITS).expect("a healthy disk");
         let mut rig = Self::start(environment, driver, shell, recovered, 1);
-        rig.settle();
+        // The second file is made while the first is written.
+        while rig.journal.files() < 2 || !rig.journal.is_quiet() {
+            rig.work(1_000_000);
+        }
         rig
     }
 
@@ -83,7 +89,7 @@ impl Rig {
     }
 
     pub(crate) fn append(&mut self, header: RecordHeader, body: Vec<u8>) -> Result<Position, Refused> {
-        let position = self.journal.append(header, body, &mut self.effects);
+        let position = self.journal.append(header, Arc::new(body), &mut self.effects);
         self.perform();
         position
     }
@@ -107,6 +113,32 @@ impl Rig {
         worked
     }
 
+    /// The body of an op, read as a shard reads it.
+    pub(crate) fn read(&mut self, group: u64, op: u64) -> Option<Vec<u8>> {
+        const TOKEN: Token = Token(7);
+        let located = self.journal.locate(group, op)?;
+        if !self.shell.read_body(&mut self.driver, &located, TOKEN) {
+            return None;
+        }
+        loop {
+            let mut completions = Vec::new();
+            self.driver
+                .complete(Wait::Until(Instant::FAR_FUTURE), &mut completions)
+                .expect("the process lives");
+            for completion in completions {
+                if completion.token == TOKEN {
+                    let Outcome::Read { buffer, result } = completion.outcome else {
+                        panic!("it was a read")
+                    };
+                    return result.ok().and_then(|_| body_in(&located, &buffer));
+                }
+                if let Some(event) = self.shell.event(&mut self.driver, completion) {
+                    self.step(event);
+                }
+            }
+        }
+    }
+
     /// Lets the disk work until the journal is quiet.
     pub(crate) fn settle(&mut self) {
         for _ in 0..10_000 {
@@ -118,8 +150,7 @@ impl Rig {
     }
 
     fn perform(&mut self) {
-        let mut events = Vec::new();
-        self.shell.perform(&mut self.driver, &mut self.effects, &mut events);
+        self.shell.perform(&mut self.driver, &mut self.effects);
         for effect in std::mem::take(&mut self.effects) {
             match effect {
                 Effect::Durable { through } => {
@@ -131,9 +162,6 @@ impl Rig {
                 other => panic!("left undone: {other:?}"),
             }
         }
-        for event in events {
-            self.step(event);
-        }
     }
 }
 
@@ -144,6 +172,7 @@ pub(crate) struct Found {
     shell: JournalShell<SimulatedEnvironment>,
     incarnation: u64,
     pub(crate) recovered: Recovered,
+    pub(crate) groups: Vec<RecoveredGroup>,
 }
 
 impl Found {
@@ -153,10 +182,11 @@ impl Found {
         floors: &BTreeMap<u64, u64>,
     ) -> Self {
         let mut driver = environment.driver(DRIVER).expect("a driver");
-        let (shell, recovered) =
+        let (shell, mut recovered) =
             JournalShell::recover(environment.clone(), &mut driver, home(), LIMITS, floors)
                 .expect("files that open");
-        Self { environment, driver, shell, incarnation, recovered }
+        let groups = recovered.take_groups();
+        Self { environment, driver, shell, incarnation, recovered, groups }
     }
 
     pub(crate) fn resume(self) -> Rig {
@@ -166,6 +196,11 @@ impl Found {
     /// The view of a group, 0 before its first.
     pub(crate) fn view(&self, group: u64) -> u64 {
         self.recovered.view(group).unwrap_or(0)
+    }
+
+    /// The records of a group that count.
+    pub(crate) fn group(&self, group: u64) -> Option<&RecoveredGroup> {
+        self.groups.iter().find(|found| found.group == group)
     }
 
     /// The body of an op as it is on the disk.

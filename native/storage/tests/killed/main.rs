@@ -1,47 +1,50 @@
-//! A journal on the real disk whose process is killed again and again: what it said was durable is there.
+//! A journal on the real disk whose process is killed again and again: what it said was durable is there, byte for byte.
 //!
-//! The test starts itself as a child that writes a journal and says on its standard output what is durable.
+//! The test starts itself as the writer that `examples/journal_writer` is, and judges with that one's judge.
 
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
+#[path = "../../examples/journal_writer/judge.rs"]
+mod judge;
+#[path = "../../examples/journal_writer/order.rs"]
+mod order;
+#[path = "../../examples/journal_writer/reader.rs"]
+mod reader;
+#[path = "../../examples/journal_writer/writer.rs"]
 mod writer;
 
-use std::collections::BTreeMap;
 use std::env;
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::simulated::Random;
-use ng_io::{Environment, PosixEnvironment, UringEnvironment};
 
-use writer::{DIRECTORY, FLOOR, read_back, write_for_ever};
+/// The words of an order to this test as a child, a line each.
+const ORDER: &str = "NG_KILLED_ORDER";
 
-/// How often each backend's writer is killed.
-const KILLS: u64 = 40;
+/// How often each backend's writer is killed, and in the long form.
+const KILLS: u64 = 25;
+const KILLS_LONG: u64 = 200;
 
 #[test]
 fn child() {
-    let Some(directory) = env::var_os(DIRECTORY) else { return };
-    let directory = PathBuf::from(directory);
-    if directory.ends_with("uring") {
-        write_for_ever(&UringEnvironment, &directory);
-    }
-    write_for_ever(&PosixEnvironment, &directory);
+    let Ok(words) = env::var(ORDER) else { return };
+    assert_eq!(order::obey(words.lines().map(str::to_owned)), ExitCode::SUCCESS);
 }
 
 #[test]
 fn a_killed_writer_loses_nothing_durable_on_posix() {
-    kill_again_and_again(&PosixEnvironment);
+    kill_again_and_again("posix");
 }
 
 #[test]
 fn a_killed_writer_loses_nothing_durable_on_uring() {
     match probe_ring() {
-        RingSupport::Available { .. } => kill_again_and_again(&UringEnvironment),
+        RingSupport::Available { .. } => kill_again_and_again("uring"),
         RingSupport::Unavailable { reason } => {
             assert!(env::var_os("CI").is_none(), "the uring backend must be tested in CI: {reason}");
             eprintln!("the uring backend is not present here: {reason}");
@@ -49,58 +52,61 @@ fn a_killed_writer_loses_nothing_durable_on_uring() {
     }
 }
 
-fn kill_again_and_again<E: Environment>(environment: &E) {
-    let parent = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
-        "killed-{}-{}",
-        environment.name(),
-        std::process::id()
-    ));
-    let directory = parent.join(environment.name());
+fn kill_again_and_again(backend: &str) {
+    let name = format!("killed-{backend}-{}", std::process::id());
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&directory).expect("the build's own directory");
+    let said = directory.join("said");
+    fs::write(&said, "").expect("a healthy disk");
+    let place = [
+        format!("backend={backend}"),
+        format!("directory={}", directory.display()),
+        format!("said={}", said.display()),
+    ];
+    let kills = if env::var_os("NG_LONG").is_some() { KILLS_LONG } else { KILLS };
     let mut random = Random::new(4);
-    let (mut durable, mut floor) = (0, 0);
-    for kill in 0..KILLS {
-        let mut child = start(&directory, floor);
-        let more = 1 + random.below(60);
-        (durable, floor) = listen(&mut child, durable, floor, more);
-        child.kill().expect("the child runs");
-        // What it said before it died counts, too.
-        (durable, floor) = listen(&mut child, durable, floor, u64::MAX);
-        child.wait().expect("the child is ours");
-        let found = read_back(environment, &directory, &BTreeMap::from([(1, floor)]));
-        for op in floor + 1..=durable {
-            assert_eq!(found.get(&op), Some(&writer::body(op)), "kill {kill}: op {op} of {durable}");
-        }
+    let mut acks = 0;
+    for kill in 1..=kills {
+        let seed = random.next();
+        let mut words = vec!["write".to_owned(), format!("seed={seed}"), format!("incarnation={kill}")];
+        words.extend_from_slice(&place);
+        acks += listen(start(&words), random.below(120), &said);
+        let judge = [&["judge".to_owned()], &place[..]].concat();
+        let verdict = order::obey(judge.into_iter());
+        assert_eq!(verdict, ExitCode::SUCCESS, "kill {kill} of {backend}, seed {seed}");
     }
-    assert!(durable > KILLS, "the writers got something done: {durable}");
-    fs::remove_dir_all(&parent).expect("the directory is ours");
+    assert!(acks > kills * 20, "the writers got something done: {acks}");
+    fs::remove_dir_all(&directory).expect("the directory is ours");
 }
 
-fn start(directory: &Path, floor: u64) -> Child {
+fn start(words: &[String]) -> Child {
     Command::new(env::current_exe().expect("this test"))
-        .args(["--exact", "child", "--nocapture"])
-        .env(DIRECTORY, directory)
-        .env(FLOOR, floor.to_string())
+        .args(["--exact", "child", "--nocapture", "--quiet"])
+        .env(ORDER, words.join("\n"))
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .expect("the test can start itself")
 }
 
-/// Reads what the child says until so many further ops are durable, or it says no more.
-fn listen(child: &mut Child, mut durable: u64, mut floor: u64, more: u64) -> (u64, u64) {
-    let Some(said) = child.stdout.as_mut() else { return (durable, floor) };
-    let enough = durable.saturating_add(more);
-    let mut reader = BufReader::with_capacity(64, said);
-    let mut line = String::new();
-    while durable < enough && reader.read_line(&mut line).is_ok_and(|count| count > 0) {
-        match line.trim_end().split_once(' ').map(|(word, number)| (word, number.parse())) {
-            // A line that death cut short has no end, and its number may be too small, which does no harm.
-            Some(("durable", Ok(op))) => durable = durable.max(op),
-            Some(("floor", Ok(op))) => floor = floor.max(op),
-            _ => {}
+/// Notes what the child says until so many ops are acknowledged, kills it, and notes the rest: what it said before it died counts,
+/// too. Returns how many ops were acknowledged.
+fn listen(mut child: Child, enough: u64, said: &Path) -> u64 {
+    let mut notes = OpenOptions::new().append(true).open(said).expect("a healthy disk");
+    let mut hears = BufReader::with_capacity(64, child.stdout.take().expect("a pipe"));
+    let (mut acks, mut killed) = (0, false);
+    loop {
+        if acks >= enough && !killed {
+            child.kill().expect("the child is ours");
+            killed = true;
         }
-        line.clear();
+        let mut line = String::new();
+        if hears.read_line(&mut line).expect("text") == 0 {
+            break;
+        }
+        notes.write_all(line.as_bytes()).expect("a healthy disk");
+        acks += u64::from(line.starts_with("ack "));
     }
-    (durable, floor)
+    child.wait().expect("the child is ours");
+    assert!(killed, "the writer ended by itself");
+    acks
 }

@@ -22,17 +22,7 @@ fn begun(votes: &[Option<DoViewChange>]) -> Option<(Op, Op)> {
     }
 }
 
-/// The last vote among the effects.
-fn cast(hand: &Hand) -> DoViewChange {
-    let votes = (0..3).flat_map(|to| hand.sent(to));
-    let mut votes = votes.filter_map(|message| match message {
-        Message::DoViewChange(vote) => Some(vote.clone()),
-        _ => None,
-    });
-    votes.next_back().expect("a vote was cast")
-}
-
-fn wish(view: u64) -> Message {
+pub(super) fn wish(view: u64) -> Message {
     Message::StartViewChange(StartViewChange { view: View(view), voted: View(view - 1) })
 }
 
@@ -41,7 +31,7 @@ fn a_new_primary_keeps_what_it_lacks_itself() {
     let log = log();
     let mut hand = Hand::start(setup(1, 3), &[], None);
     hand.hear(0, Message::DoViewChange(DoViewChange { view: View(1), ..vote(&log, View(0), &[PRESENT; 3]) }));
-    let own = cast(&hand);
+    let own = hand.vote();
     hand.hear(1, Message::DoViewChange(own));
     assert_eq!((hand.replica.status(), hand.replica.head()), (Status::Normal, Op(3)));
     let asks = Message::RequestPrepares(RequestPrepares { view: View(1), first: Op(1), last: Op(3) });
@@ -99,12 +89,12 @@ fn the_log_view_waits_for_the_view_to_begin() {
     let log = log();
     let mut hand = Hand::start(setup(1, 3), &[Record::Prepare(log[1])], Some(Tail::Damaged));
     hand.hear(0, Message::DoViewChange(DoViewChange { view: View(4), ..vote(&log, View(0), &[PRESENT]) }));
-    let own = cast(&hand);
+    let own = hand.vote();
     hand.hear(1, Message::DoViewChange(own));
     let doubt = Effect::Undecidable { view: View(4), op: Op(2), all_voted: false };
     assert!(hand.done.contains(&doubt), "{:?}", hand.done);
     hand.wait();
-    assert_eq!(cast(&hand).log_view, View(0));
+    assert_eq!(hand.vote().log_view, View(0));
 }
 
 #[test]
@@ -126,7 +116,7 @@ fn what_may_have_been_lost_is_never_a_no() {
     hand.hear(1, start_view(View(1), Op(0), Hand::NONCE, &log[..2]));
     hand.hear(2, wish(2));
     hand.hear(1, wish(2));
-    let standings: Vec<Standing> = cast(&hand).suffix.iter().map(|entry| entry.standing).collect();
+    let standings: Vec<Standing> = hand.vote().suffix.iter().map(|entry| entry.standing).collect();
     assert_eq!(standings, [PRESENT, Standing::Damaged]);
 }
 
@@ -188,7 +178,7 @@ fn a_lost_start_view_is_asked_for_again() {
     hand.hear(2, wish(2));
     hand.hear(1, wish(2));
     hand.wait();
-    assert_eq!(cast(&hand).view, View(2));
+    assert_eq!(hand.vote().view, View(2));
 }
 
 #[test]
@@ -214,7 +204,7 @@ fn a_single_node_executes_a_burst_after_a_restart() {
     let log = log();
     let records: Vec<Record> = log[1..].iter().map(|header| Record::Prepare(*header)).collect();
     let mut hand = Hand::start(setup(0, 1), &records, Some(Tail::Unproven));
-    let own = cast(&hand);
+    let own = hand.vote();
     hand.hear(0, Message::DoViewChange(own));
     assert_eq!(hand.replica.status(), Status::Normal);
     for header in &log[1..] {
@@ -231,7 +221,7 @@ fn nothing_is_admitted_before_what_was_inherited_is_here() {
     let log = log();
     let mut hand = Hand::start(setup(1, 3), &[], None);
     hand.hear(0, Message::DoViewChange(DoViewChange { view: View(1), ..vote(&log, View(0), &[PRESENT]) }));
-    let own = cast(&hand);
+    let own = hand.vote();
     hand.hear(1, Message::DoViewChange(own));
     assert!(hand.replica.is_primary());
     assert_eq!(hand.ask(1), Some(Answer::Busy));
@@ -318,19 +308,6 @@ fn what_was_executed_is_acknowledged_again() {
     assert_eq!(hand.replica.commit_min(), Op(3));
     hand.prepare(1, View(1), log[1]);
     assert_eq!(hand.acknowledged().len(), 1);
-}
-
-#[test]
-fn an_idle_backup_waits_for_one_thing() {
-    let log = log();
-    let mut hand = Hand::backup(&log[..1], Op(0));
-    let deadline = hand.replica.deadline();
-    assert_eq!(deadline, Some(setup(0, 3).timing.suspicion));
-    hand.prepare(1, View(1), log[2]);
-    assert_eq!(hand.replica.deadline(), Some(setup(0, 3).timing.resend), "a gap is something to say again");
-    hand.prepare(1, View(1), log[1]);
-    hand.prepare(1, View(1), log[2]);
-    assert_eq!(hand.replica.deadline(), deadline);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The client table against one that is a list and nothing else.
 
+use ng_wire::primitive::Malformed;
 use ng_wire::replica::Op;
 use proptest::prelude::*;
 
-use crate::{ClientLimits, ClientTable, Lookup};
+use crate::{ClientLimits, ClientTable, Lookup, TableRefusal};
 
 const LIMITS: ClientLimits = ClientLimits { clients: 3, replies: 2, reply_bytes: 4 };
 
@@ -120,24 +121,119 @@ proptest! {
 
     #[test]
     fn the_same_operations_make_the_same_table(steps in prop::collection::vec(step(), 1..60)) {
-        let run = || {
-            let mut table = ClientTable::new(LIMITS);
-            let mut last = 0;
-            for (step, op) in steps.iter().zip(1_u64..) {
-                match step {
-                    Step::Register(client) => { table.register(*client, Op(op), reply(op)); }
-                    Step::Commit(client, _) => {
-                        last += 1;
-                        table.commit(*client, last, Op(op), reply(op));
-                    }
-                    Step::Logout(client) => table.remove(*client),
-                    Step::LookUp(..) => {}
-                }
-            }
-            table
-        };
-        prop_assert_eq!(run(), run());
+        prop_assert_eq!(filled(&steps), filled(&steps));
     }
+}
+
+/// What the steps leave, each with the op of its place.
+fn filled(steps: &[Step]) -> ClientTable {
+    let mut table = ClientTable::new(LIMITS);
+    for ((step, op), request) in steps.iter().zip(1_u64..).zip(1_u64..) {
+        match step {
+            Step::Register(client) => {
+                table.register(*client, Op(op), reply(op));
+            }
+            Step::Commit(client, _) => table.commit(*client, request, Op(op), reply(op)),
+            Step::Logout(client) => table.remove(*client),
+            Step::LookUp(..) => {}
+        }
+    }
+    table
+}
+
+fn encoded(table: &ClientTable) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    table.encode(&mut bytes);
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn a_table_is_read_as_it_was_written(steps in prop::collection::vec(step(), 1..60)) {
+        let table = filled(&steps);
+        let bytes = encoded(&table);
+        let read = ClientTable::decode(&bytes, LIMITS);
+        prop_assert_eq!(read.as_ref(), Ok(&table));
+        prop_assert_eq!(&encoded(&read.expect("a table")), &bytes);
+        for length in 0..bytes.len() {
+            prop_assert!(ClientTable::decode(&bytes[..length], LIMITS).is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn tables_are_equal_if_their_bytes_are(
+        one in prop::collection::vec(step(), 1..12),
+        other in prop::collection::vec(step(), 1..12),
+    ) {
+        let (one, other) = (filled(&one), filled(&other));
+        prop_assert_eq!(one == other, encoded(&one) == encoded(&other));
+    }
+
+    /// Whatever is taken is written back as it came, and goes on like any other table.
+    #[test]
+    fn changed_bytes_are_refused_or_another_table(
+        steps in prop::collection::vec(step(), 1..40),
+        changes in prop::collection::vec((8..400_usize, 0..6_u8), 1..4),
+    ) {
+        let mut bytes = encoded(&filled(&steps));
+        let length = bytes.len();
+        for (at, value) in changes {
+            bytes[at % length] = value;
+        }
+        if let Ok(mut table) = ClientTable::decode(&bytes, LIMITS) {
+            prop_assert_eq!(encoded(&table), bytes);
+            prop_assert!(table.len() <= LIMITS.clients as usize);
+            for client in 1..9_u8 {
+                table.register(client.into(), Op(u64::MAX - 9 + u64::from(client)), Vec::new());
+            }
+            prop_assert_eq!(table.len(), LIMITS.clients as usize);
+        }
+    }
+}
+
+#[test]
+fn what_no_history_leaves_is_refused() {
+    let mut table = ClientTable::new(LIMITS);
+    table.register(1, Op(1), vec![1; 4]);
+    table.register(2, Op(2), vec![2; 5]);
+    table.commit(2, 7, Op(3), Vec::new());
+    let bytes = encoded(&table);
+    let change = |at: usize, value: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at] = value;
+        ClientTable::decode(&bytes, LIMITS).err()
+    };
+    let entry = 24;
+    let second = entry + 44 + 24;
+    assert_eq!(change(0, 0), Some(TableRefusal::Malformed(Malformed::Value(u32::from(bytes[0]) & !255))));
+    assert_eq!(change(8, 4), Some(TableRefusal::Limits), "other limits");
+    assert_eq!(change(20, 4), Some(TableRefusal::Limits), "more clients than there may be");
+    assert_eq!(change(20, 3), Some(TableRefusal::Malformed(Malformed::Short { missing: 16 })));
+    assert_eq!(
+        change(20, 1),
+        Some(TableRefusal::Malformed(Malformed::Trailing { extra: bytes.len() - second }))
+    );
+    assert_eq!(change(entry, 0), Some(TableRefusal::Client(0)));
+    assert_eq!(change(second, 1), Some(TableRefusal::Client(1)), "twice");
+    assert_eq!(change(entry + 16, 0), Some(TableRefusal::Client(1)), "no session");
+    assert_eq!(change(entry + 40, 3), Some(TableRefusal::Client(1)), "more replies than are kept");
+    assert_eq!(change(entry + 44 + 16, 5), Some(TableRefusal::Client(1)), "a reply longer than any kept");
+    assert_eq!(
+        change(second + 24, 2),
+        Some(TableRefusal::Client(2)),
+        "a request at the op of the registration"
+    );
+    assert_eq!(
+        change(second + 32, 6),
+        Some(TableRefusal::Client(2)),
+        "the last reply answers another request"
+    );
+}
+
+#[test]
+fn an_empty_table_of_many_places_takes_none() {
+    let table = ClientTable::new(ClientLimits::default());
+    assert_eq!((table.heap_places(), encoded(&table).len()), (0, 24));
 }
 
 #[test]

@@ -52,15 +52,17 @@ impl Disk {
         self.synced = self.synced.max(len);
     }
 
-    /// The power goes: of what was not synced a part is left, and perhaps something torn.
-    pub(crate) fn lose_power(&mut self, seed: &mut Seed, tears: bool) {
+    /// The power goes: of what was not synced a part is left, and perhaps something torn; whether that is so.
+    pub(crate) fn lose_power(&mut self, seed: &mut Seed) -> bool {
         let unsynced = self.kept.len() - self.synced;
         let left = usize::try_from(seed.below(unsynced as u64 + 1)).expect("few records");
         self.kept.truncate(self.synced + left);
-        if left < unsynced && tears && seed.chance(50) {
+        let torn = left < unsynced && seed.chance(50);
+        if torn {
             self.kept.push(Kept::Lost(Tail::Unproven));
         }
         self.synced = self.kept.len();
+        torn
     }
 
     /// The process stops; what was not synced is gone, or all there.

@@ -6,7 +6,7 @@ use ng_wire::replica::{Message, PrepareHeader};
 
 use super::disk::{Disk, Snapshot};
 use super::judge::Judge;
-use super::node::{Asks, Node};
+use super::node::{Asks, Beat, Node};
 use super::workload::Client;
 use crate::{Answer, ClientLimits, Event, Limits, Position, Setup, Status, Ticks, Timing};
 
@@ -46,9 +46,11 @@ struct Plan {
 #[derive(Debug)]
 enum Happening {
     Message { from: u8, to: u8, message: Message },
+    Beat { from: u8, to: u8, beat: Beat },
     Synced { to: u8, life: u64, mark: (Position, usize) },
     Executed { to: u8, life: u64, header: PrepareHeader, reply: Vec<u8> },
     Fetched { to: u8, life: u64, snapshot: Box<Snapshot> },
+    FetchFailed { to: u8, life: u64 },
     Answer { request: u64, answer: Answer },
 }
 
@@ -58,6 +60,7 @@ struct Line {
     queue: VecDeque<Happening>,
     nodes: Vec<Node>,
     restart_at: Option<(u8, Ticks)>,
+    beat_at: Ticks,
     client: Client,
     judge: Judge,
 }
@@ -70,8 +73,8 @@ impl Line {
         let setup = Setup { group: 7, epoch: 1, replica: 0, replicas: 3, limits, timing, clients };
         let nodes = (0..3).map(|replica| Node::new(Setup { replica, ..setup }, None, 3)).collect();
         let (queue, judge) = (VecDeque::new(), Judge::new(true));
-        let mut line =
-            Self { now: 0, steps: 0, queue, nodes, restart_at: None, client: Client::new(1, true), judge };
+        let client = Client::new(1, true);
+        let mut line = Self { now: 0, steps: 0, queue, nodes, restart_at: None, beat_at: 0, client, judge };
         (0..3).for_each(|node| line.start(node));
         line
     }
@@ -143,13 +146,29 @@ impl Line {
             self.step(to, Event::Request(request));
             return;
         }
+        if self.beat_at <= self.now {
+            self.beat_at = self.now + self.nodes[0].setup.timing.heartbeat;
+            (0..3).for_each(|node| self.beat(node));
+            return;
+        }
         let deadlines = self.nodes.iter().filter_map(|node| node.replica.as_ref()?.deadline());
         let restart = self.restart_at.map(|(_, time)| time);
         let retry = Some(self.client.retry_at).filter(|_| self.judge.acknowledged() < REQUESTS);
-        let next = deadlines.chain(restart).chain(retry).min().expect("something is always awaited");
+        let next =
+            deadlines.chain(restart).chain(retry).min().map_or(self.beat_at, |next| next.min(self.beat_at));
         self.now = self.now.max(next);
         for node in 0..3 {
             self.step(node, Event::Tick);
+        }
+    }
+
+    fn beat(&mut self, node: u8) {
+        let mut asks = Vec::new();
+        self.nodes[usize::from(node)].look_around(self.now, &mut asks);
+        self.serve(node, asks);
+        if let Some(beat) = self.nodes[usize::from(node)].beat() {
+            let others = (0..3).filter(|to| *to != node);
+            self.queue.extend(others.map(|to| Happening::Beat { from: node, to, beat }));
         }
     }
 
@@ -166,7 +185,16 @@ impl Line {
 
     fn happen(&mut self, happening: Happening) {
         match happening {
-            Happening::Message { from, to, message } => self.step(to, Event::Message { from, message }),
+            Happening::Message { from, to, message } => {
+                let mut asks = Vec::new();
+                self.nodes[usize::from(to)].hear(from, message, self.now, &mut asks);
+                self.serve(to, asks);
+            }
+            Happening::Beat { from, to, beat } => {
+                let mut asks = Vec::new();
+                self.nodes[usize::from(to)].hear_beat(from, beat, self.now, &mut asks);
+                self.serve(to, asks);
+            }
             Happening::Synced { to, life, mark } if self.lives(to, life) => {
                 let mut asks = Vec::new();
                 self.nodes[usize::from(to)].synced(mark, &mut asks);
@@ -174,7 +202,9 @@ impl Line {
             }
             Happening::Executed { to, life, header, reply } if self.lives(to, life) => {
                 self.step(to, Event::Applied { header, reply });
-                self.nodes[usize::from(to)].checkpoint();
+                if let Some(op) = self.nodes[usize::from(to)].checkpoint() {
+                    self.step(to, Event::Checkpointed(op));
+                }
             }
             Happening::Fetched { to, life, snapshot } if self.lives(to, life) => {
                 let (anchor, clients) = (snapshot.anchor, snapshot.clients.clone().map(Box::new));
@@ -188,7 +218,11 @@ impl Line {
                     self.judge.tells(body, *op, reply);
                 }
             }
-            Happening::Synced { .. } | Happening::Executed { .. } | Happening::Fetched { .. } => {}
+            Happening::FetchFailed { to, life } if self.lives(to, life) => self.step(to, Event::FetchFailed),
+            Happening::Synced { .. }
+            | Happening::Executed { .. }
+            | Happening::Fetched { .. }
+            | Happening::FetchFailed { .. } => {}
         }
     }
 
@@ -209,7 +243,7 @@ impl Line {
                 Asks::Answer { request, answer, .. } => Happening::Answer { request, answer },
                 Asks::Fetch { from } => match self.nodes[usize::from(from)].snapshot() {
                     Some(snapshot) => Happening::Fetched { to: node, life, snapshot: Box::new(snapshot) },
-                    None => continue,
+                    None => Happening::FetchFailed { to: node, life },
                 },
                 Asks::Stuck(story) => {
                     self.judge.faults.push(story);

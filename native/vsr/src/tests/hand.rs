@@ -1,8 +1,8 @@
 //! One replica, driven by hand.
 
 use ng_wire::replica::{
-    DoViewChange, Level, LogOperation, Message, Op, Prepare, PrepareHeader, PrepareOk, Standing, StartView,
-    Tail, View,
+    BodyCheck, DoViewChange, Level, LogOperation, Message, Op, Prepare, PrepareHeader, PrepareOk, Standing,
+    StartView, Tail, View,
 };
 
 use super::merging::{chain, vote};
@@ -126,6 +126,7 @@ impl Hand {
             timestamp: 0,
             body_checksum: request.into(),
             body_bytes: 0,
+            body_check: BodyCheck::Whole,
         }));
         self.done.iter().find_map(|effect| match effect {
             Effect::Reply { answer, .. } => Some(answer.clone()),
@@ -140,6 +141,15 @@ impl Hand {
             _ => None,
         };
         self.done.iter().filter_map(to).collect()
+    }
+
+    /// The last vote that was cast.
+    pub(crate) fn vote(&self) -> DoViewChange {
+        let mut votes = self.done.iter().filter_map(|effect| match effect {
+            Effect::Send { message: Message::DoViewChange(vote), .. } => Some(vote.clone()),
+            _ => None,
+        });
+        votes.next_back().expect("a vote was cast")
     }
 
     /// The ops acknowledged to the primary, with the position each waits for.

@@ -1,10 +1,11 @@
 //! One node: a replica, its disk, its state machine, and the messages that wait for a sync.
 
-use ng_wire::replica::{Message, Op, PrepareHeader};
+use ng_wire::replica::{Commit, Message, Op, PrepareHeader};
 
 use super::disk::{Disk, Snapshot};
+use super::pairs::Pairs;
 use super::seed::mix;
-use crate::plant::{Plant, Planted};
+use crate::plant::Plant;
 use crate::{Directory, Effect, Effects, Event, Position, Record, Replica, Setup, Ticks};
 
 /// What a node asks of the world around it.
@@ -16,6 +17,16 @@ pub(crate) enum Asks {
     Answer { client: u128, request: u64, answer: crate::Answer },
     Fetch { from: u8 },
     Stuck(String),
+}
+
+/// Every how many beats a group without news is told of.
+const TURN: u64 = 20;
+
+/// What one node tells another at each beat.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beat {
+    life: u64,
+    entry: Option<Commit>,
 }
 
 #[derive(Debug)]
@@ -30,6 +41,12 @@ pub(crate) struct Node {
     pub(crate) syncing: bool,
     /// The last place that a merge could not decide.
     pub(crate) doubt: Option<Op>,
+    /// When a merge said last that it never will.
+    pub(crate) halted: Option<Ticks>,
+    pairs: Pairs,
+    beats: u64,
+    /// What the beat before could say of the group.
+    said: Option<Commit>,
     planted: Option<Plant>,
     checkpoint_every: u64,
     appended: Position,
@@ -49,6 +66,10 @@ impl Node {
             fetched: None,
             syncing: false,
             doubt: None,
+            halted: None,
+            pairs: Pairs::new(setup.replicas, 0),
+            beats: 0,
+            said: None,
             planted,
             checkpoint_every,
             appended: Position::RECOVERED,
@@ -60,6 +81,7 @@ impl Node {
 
     pub(crate) fn start(&mut self, now: Ticks, asks: &mut Vec<Asks>) {
         self.life += 1;
+        self.pairs = Pairs::new(self.setup.replicas, now);
         self.syncing = false;
         self.held.clear();
         self.appended = Position::RECOVERED;
@@ -72,9 +94,9 @@ impl Node {
         self.digests =
             self.disk.checkpoint.as_ref().map(|snapshot| snapshot.digests.clone()).unwrap_or_default();
         let nonce = mix(u64::from(self.setup.replica) << 32 | self.life) | 1;
-        let mut replica = Replica::begin(self.setup, directory, nonce).expect("a sound setup");
-        replica.planted = Planted { bug: self.planted };
-        replica.wake_up(now, &mut self.effects);
+        let (setup, bug, effects) = (self.setup, self.planted, &mut self.effects);
+        let replica =
+            Replica::open_planted(setup, directory, nonce, now, bug, effects).expect("a sound setup");
         self.replica = Some(replica);
         self.perform(now, asks);
     }
@@ -87,6 +109,45 @@ impl Node {
         if let Some(replica) = &mut self.replica {
             replica.step(event, now, &mut self.effects);
             self.perform(now, asks);
+        }
+    }
+
+    /// Hears a message.
+    pub(crate) fn hear(&mut self, from: u8, message: Message, now: Ticks, asks: &mut Vec<Asks>) {
+        self.pairs.heard(from, now);
+        self.step(Event::Message { from, message }, now, asks);
+    }
+
+    /// Hears a beat: the life of the node that sent it, and what that says of the group.
+    pub(crate) fn hear_beat(&mut self, from: u8, beat: Beat, now: Ticks, asks: &mut Vec<Asks>) {
+        if self.pairs.beat(from, beat.life, now) {
+            self.lose(from, now, asks);
+        }
+        if let Some(commit) = beat.entry {
+            self.step(Event::Message { from, message: Message::Commit(commit) }, now, asks);
+        }
+    }
+
+    /// What it tells the other nodes now and then: the group only if there is news, or if it is its turn.
+    pub(crate) fn beat(&mut self) -> Option<Beat> {
+        let said = self.replica.as_ref()?.beat();
+        self.beats += 1;
+        let entry = said.filter(|_| said != self.said || self.beats.is_multiple_of(TURN));
+        self.said = said;
+        Some(Beat { life: self.life, entry })
+    }
+
+    /// Looks for nodes that fell silent.
+    pub(crate) fn look_around(&mut self, now: Ticks, asks: &mut Vec<Asks>) {
+        for node in self.pairs.fallen_silent(self.setup.timing.suspicion, now) {
+            self.lose(node, now, asks);
+        }
+    }
+
+    fn lose(&mut self, node: u8, now: Ticks, asks: &mut Vec<Asks>) {
+        let awaited = self.replica.as_ref().and_then(Replica::awaited_primary);
+        if awaited == Some(node) {
+            self.step(Event::PrimarySilent, now, asks);
         }
     }
 
@@ -138,7 +199,10 @@ impl Node {
                     self.digests.clone_from(&snapshot.digests);
                 }
                 Effect::Diverged(op) => asks.push(Asks::Stuck(format!("diverged at {op}"))),
-                Effect::Undecidable { op, .. } => self.doubt = Some(op),
+                Effect::Undecidable { op, all_voted, .. } => {
+                    self.doubt = Some(op);
+                    self.halted = all_voted.then_some(now).or(self.halted);
+                }
                 Effect::Evicted(_) | Effect::Dropped(_) => {}
             }
         }
@@ -168,11 +232,13 @@ impl Node {
         asks.push(Asks::Executed { header, reply: digest.to_le_bytes().to_vec() });
     }
 
-    /// Makes the executed state durable now and then.
-    pub(crate) fn checkpoint(&mut self) {
+    /// Makes the executed state durable now and then; up to where.
+    pub(crate) fn checkpoint(&mut self) -> Option<Op> {
         let executed = self.replica.as_ref().map_or(0, |replica| replica.commit_min().0);
-        if executed > 0 && executed.is_multiple_of(self.checkpoint_every) {
+        let due = executed > 0 && executed.is_multiple_of(self.checkpoint_every);
+        due.then(|| {
             self.disk.checkpoint = self.snapshot();
-        }
+            Op(executed)
+        })
     }
 }

@@ -4,7 +4,7 @@ use super::seeded::first_failure;
 use crate::plant::Plant;
 
 /// How many worlds a bug may survive.
-const WORLDS: u64 = 3_000;
+const WORLDS: u64 = 6_000;
 
 #[track_caller]
 fn is_found(bug: Plant) {

@@ -1,6 +1,8 @@
 //! A request that comes again: executed once in the metadata group, twice in a partition's.
 
-use ng_wire::replica::{DoViewChange, Level, LogOperation, Message, Op, PrepareHeader, Standing, View};
+use ng_wire::replica::{
+    BodyCheck, DoViewChange, Level, LogOperation, Message, Op, PrepareHeader, Standing, View,
+};
 
 use super::hand::{Hand, setup};
 use super::merging::{chain, vote};
@@ -26,7 +28,18 @@ fn primary() -> Hand {
 fn request(operation: LogOperation, session: u64, request: u64) -> Request {
     let (level, timestamp, body_bytes) = (Level::Persisted, 0, 0);
     let (operation, body_checksum) = (operation.code(), request.into());
-    Request { client: CLIENT, session, request, operation, level, timestamp, body_checksum, body_bytes }
+    let body_check = BodyCheck::Whole;
+    Request {
+        client: CLIENT,
+        session,
+        request,
+        operation,
+        level,
+        timestamp,
+        body_checksum,
+        body_bytes,
+        body_check,
+    }
 }
 
 fn ask(hand: &mut Hand, asked: Request) -> Option<Answer> {

@@ -1,16 +1,16 @@
 //! Random worlds: nothing acknowledged is lost, all replicas execute the same, and all come to rest.
 
-use super::world::World;
+use super::world::{Ending, World};
 use crate::plant::Plant;
 
 /// A world of 1, 3 or 5 replicas; the message names the seed.
-fn run(seed: u64, planted: Option<Plant>) -> Result<usize, String> {
+fn run(seed: u64, planted: Option<Plant>) -> Result<(usize, Ending), String> {
     let replicas = [3, 3, 5, 1][usize::try_from(seed % 4).expect("below four")];
     let mut world = World::new(seed, replicas, planted);
     let story = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.run()))
         .unwrap_or_else(|_| Err("a replica panicked".into()));
-    story.map_err(|story| format!("seed {seed}, {replicas} replicas: {story}"))?;
-    Ok(world.judge.acknowledged())
+    let ending = story.map_err(|story| format!("seed {seed}, {replicas} replicas: {story}"))?;
+    Ok((world.judge.acknowledged(), ending))
 }
 
 /// The first world that fails, with its story.
@@ -28,7 +28,9 @@ fn random_worlds() {
     let (first, count) = (chosen("NG_VSR_SEED", 1), chosen("NG_VSR_SEEDS", 6_000));
     let outcomes: Vec<_> = (first..first + count).map(|seed| run(seed, None)).collect();
     let failures: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
-    let acknowledged: usize = outcomes.iter().flatten().sum();
-    println!("{count} worlds, {acknowledged} acknowledged requests");
+    let acknowledged: usize = outcomes.iter().flatten().map(|(acknowledged, _)| acknowledged).sum();
+    let halts = outcomes.iter().flatten().filter(|(_, ending)| *ending == Ending::Halt).count();
+    println!("{count} worlds, {acknowledged} acknowledged requests, {halts} halts");
+    assert!(halts <= 1 + outcomes.len() / 20, "a halt is rare");
     assert!(failures.is_empty(), "{} of {count} fail: {failures:#?}", failures.len());
 }

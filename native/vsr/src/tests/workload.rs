@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ng_wire::replica::{Level, LogOperation};
+use ng_wire::replica::{BodyCheck, Level, LogOperation};
 
 use super::seed::mix;
 use crate::{Answer, Request, Ticks};
@@ -45,6 +45,7 @@ impl Client {
             timestamp: 0,
             body_checksum: self.body(),
             body_bytes: 8,
+            body_check: BodyCheck::Whole,
         }
     }
 

@@ -1,18 +1,24 @@
 //! Nodes, links, clients and faults under one clock.
 
+mod ending;
+mod faults;
+mod serving;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ng_wire::replica::{Message, PrepareHeader};
 
-use super::disk::{Disk, Snapshot};
+pub(crate) use ending::Ending;
+
+use super::disk::Snapshot;
 use super::judge::Judge;
-use super::node::{Asks, Node};
+use super::node::{Asks, Beat, Node};
 use super::seed::Seed;
 use super::weather::{self, Weather};
 use super::workload::Client;
 use crate::plant::Plant;
-use crate::{Answer, Event, Position, Setup, Status, Ticks};
+use crate::{Answer, Event, Position, Setup, Ticks};
 
 /// When the last fault has healed.
 const HEALED: Ticks = 5_000;
@@ -21,16 +27,57 @@ const PATIENCE: Ticks = 25_000;
 
 #[derive(Debug)]
 enum Happening {
-    Message { from: u8, to: u8, message: Message },
-    Tick { to: u8 },
-    Synced { to: u8, life: u64, mark: (Position, usize) },
-    Executed { to: u8, life: u64, header: PrepareHeader, reply: Vec<u8> },
-    Fetched { to: u8, life: u64, snapshot: Box<Snapshot> },
-    Ask { client: usize },
-    Request { client: usize, to: u8 },
-    Answer { client: usize, request: u64, answer: Answer },
+    Message {
+        from: u8,
+        to: u8,
+        message: Message,
+    },
+    Beat {
+        from: u8,
+        to: u8,
+        beat: Beat,
+    },
+    Tick {
+        to: u8,
+    },
+    /// Every node beats, and looks for those that fell silent.
+    Round,
+    Synced {
+        to: u8,
+        life: u64,
+        mark: (Position, usize),
+    },
+    Executed {
+        to: u8,
+        life: u64,
+        header: PrepareHeader,
+        reply: Vec<u8>,
+    },
+    FetchFailed {
+        to: u8,
+        life: u64,
+    },
+    Fetched {
+        to: u8,
+        life: u64,
+        snapshot: Box<Snapshot>,
+    },
+    Ask {
+        client: usize,
+    },
+    Request {
+        client: usize,
+        to: u8,
+    },
+    Answer {
+        client: usize,
+        request: u64,
+        answer: Answer,
+    },
     Fault,
-    Restart { node: u8 },
+    Restart {
+        node: u8,
+    },
 }
 
 pub(crate) struct World {
@@ -47,6 +94,9 @@ pub(crate) struct World {
     cut: Vec<Vec<Ticks>>,
     clients: Vec<Client>,
     weather: Weather,
+    /// Disks that lost something torn, and those that lost more.
+    torn: u64,
+    spoiled: u64,
     /// Whether the clients were served well and ask no more.
     silent: bool,
     pub(crate) judge: Judge,
@@ -83,17 +133,20 @@ impl World {
             cut: vec![vec![0; count]; count],
             clients: (1..=client_count).map(|id| Client::new(id.into(), metadata)).collect(),
             weather,
+            torn: 0,
+            spoiled: 0,
             silent: false,
             judge: Judge::new(metadata),
         };
         (0..replicas).for_each(|node| world.at(0, Happening::Restart { node }));
         (0..world.clients.len()).for_each(|client| world.at(0, Happening::Ask { client }));
         world.at(weather.between_faults, Happening::Fault);
+        world.at(1, Happening::Round);
         world
     }
 
-    /// Runs to the end; what the judges found.
-    pub(crate) fn run(&mut self) -> Result<(), String> {
+    /// Runs to the end; what the judges found, or how it ended.
+    pub(crate) fn run(&mut self) -> Result<Ending, String> {
         let mut healed = false;
         let mut goal = 0;
         while let Some(Reverse((time, key))) = self.happenings.pop() {
@@ -110,44 +163,16 @@ impl World {
             }
             self.silent = healed && self.judge.acknowledged() >= goal;
             if self.silent && self.agrees() {
-                return Ok(());
+                return Ok(Ending::Rest);
+            }
+            if self.now > PATIENCE && self.has_halted() {
+                return Ok(Ending::Halt);
             }
             if self.now > PATIENCE {
                 return Err(format!("no rest: {}", self.story()));
             }
         }
         Err("nothing happens any more".into())
-    }
-
-    /// Whether all replicas executed the same, everything that was ever committed, with the same outcome.
-    fn agrees(&self) -> bool {
-        let Some(first) = self.nodes.first() else { return false };
-        self.nodes.iter().all(|node| {
-            let replica = node.replica.as_ref();
-            replica.is_some_and(|replica| {
-                replica.status() == Status::Normal && replica.commit_min().0 == self.judge.committed() as u64
-            }) && node.digests == first.digests
-                && replica.map(|replica| replica.clients())
-                    == first.replica.as_ref().map(|first| first.clients())
-        })
-    }
-
-    fn story(&self) -> String {
-        let line = |node: &Node| match &node.replica {
-            None => "down".to_owned(),
-            Some(replica) => format!(
-                "{:?} view {} min {} max {} head {} doubt {:?} log {:?}",
-                replica.status(),
-                replica.view(),
-                replica.commit_min(),
-                replica.commit_max(),
-                replica.head(),
-                node.doubt,
-                replica.sketch()
-            ),
-        };
-        let lines: Vec<String> = self.nodes.iter().map(line).collect();
-        format!("committed {}; {}", self.judge.committed(), lines.join("; "))
     }
 
     fn at(&mut self, time: Ticks, happening: Happening) {
@@ -162,8 +187,18 @@ impl World {
                 if self.postponed(to, |to| Happening::Message { from, to, message: message.clone() }) {
                     return;
                 }
-                self.step(to, Event::Message { from, message });
+                let mut asks = Vec::new();
+                self.nodes[usize::from(to)].hear(from, message, self.now, &mut asks);
+                self.serve(to, asks);
             }
+            Happening::Beat { from, to, beat } => {
+                if !self.postponed(to, |to| Happening::Beat { from, to, beat }) {
+                    let mut asks = Vec::new();
+                    self.nodes[usize::from(to)].hear_beat(from, beat, self.now, &mut asks);
+                    self.serve(to, asks);
+                }
+            }
+            Happening::Round => self.round(),
             Happening::Tick { to } => {
                 self.ticks[usize::from(to)] = None;
                 if !self.postponed(to, |to| Happening::Tick { to }) {
@@ -180,7 +215,14 @@ impl World {
             Happening::Executed { to, life, header, reply } => {
                 if self.alive(to, life) {
                     self.step(to, Event::Applied { header, reply });
-                    self.nodes[usize::from(to)].checkpoint();
+                    if let Some(op) = self.nodes[usize::from(to)].checkpoint() {
+                        self.step(to, Event::Checkpointed(op));
+                    }
+                }
+            }
+            Happening::FetchFailed { to, life } => {
+                if self.alive(to, life) {
+                    self.step(to, Event::FetchFailed);
                 }
             }
             Happening::Fetched { to, life, snapshot } => {
@@ -267,119 +309,46 @@ impl World {
             }
             Asks::Answer { client, request, answer } => self.answer(client, request, answer),
             Asks::Fetch { from } => {
-                if let Some(snapshot) = self.nodes[usize::from(from)].snapshot() {
-                    let time = self.now + self.seed.between(5, 60);
-                    self.at(time, Happening::Fetched { to: node, life, snapshot: Box::new(snapshot) });
-                }
+                let time = self.now + self.seed.between(5, 60);
+                let end = match self.nodes[usize::from(from)].snapshot() {
+                    Some(snapshot) => Happening::Fetched { to: node, life, snapshot: Box::new(snapshot) },
+                    None => Happening::FetchFailed { to: node, life },
+                };
+                self.at(time, end);
             }
             Asks::Stuck(story) => self.judge.faults.push(format!("replica {node} {story}")),
         }
     }
 
+    fn round(&mut self) {
+        for node in 0..u8::try_from(self.nodes.len()).expect("few nodes") {
+            if self.paused[usize::from(node)] > self.now {
+                continue;
+            }
+            let mut asks = Vec::new();
+            self.nodes[usize::from(node)].look_around(self.now, &mut asks);
+            self.serve(node, asks);
+            let Some(beat) = self.nodes[usize::from(node)].beat() else { continue };
+            for to in (0..u8::try_from(self.nodes.len()).expect("few nodes")).filter(|to| *to != node) {
+                self.deliver(node, to, Happening::Beat { from: node, to, beat });
+            }
+        }
+        let period = self.nodes[0].setup.timing.heartbeat;
+        self.at(self.now + period, Happening::Round);
+    }
+
     fn send(&mut self, from: u8, to: u8, message: &Message) {
         let copies = 1 + u64::from(self.seed.chance(self.weather.duplication));
         for _ in 0..copies {
-            let lost = self.seed.chance(self.weather.loss);
-            let delay = self.seed.between(1, self.weather.delay);
-            if !lost && self.cut[usize::from(from)][usize::from(to)] <= self.now {
-                self.at(self.now + delay, Happening::Message { from, to, message: message.clone() });
-            }
+            self.deliver(from, to, Happening::Message { from, to, message: message.clone() });
         }
     }
 
-    fn ask(&mut self, client: usize) {
-        if self.silent {
-            return;
+    fn deliver(&mut self, from: u8, to: u8, happening: Happening) {
+        let lost = self.seed.chance(self.weather.loss);
+        let delay = self.seed.between(1, self.weather.delay);
+        if !lost && self.cut[usize::from(from)][usize::from(to)] <= self.now {
+            self.at(self.now + delay, happening);
         }
-        let asks = &mut self.clients[client];
-        if asks.retry_at <= self.now {
-            asks.retry_at = self.now + 250;
-            let to = asks.target;
-            if self.seed.chance(30) {
-                self.clients[client].target = self.seed.replica(self.nodes.len().try_into().expect("few"));
-            }
-            let time = self.now + self.seed.between(1, self.weather.delay);
-            self.at(time, Happening::Request { client, to });
-        }
-        let time = self.now + self.seed.between(5, 40);
-        self.at(time, Happening::Ask { client });
-    }
-
-    fn answer(&mut self, client: u128, request: u64, answer: Answer) {
-        let Some(client) = self.clients.iter().position(|known| known.id == client) else { return };
-        if !self.seed.chance(self.weather.loss) {
-            let time = self.now + self.seed.between(1, self.weather.delay);
-            self.at(time, Happening::Answer { client, request, answer });
-        }
-    }
-
-    fn answered(&mut self, client: usize, request: u64, answer: &Answer) {
-        let nodes = self.nodes.len().try_into().expect("few nodes");
-        if let Answer::Done { op, .. } = answer
-            && self.judge.body_at(*op).is_some_and(|body| self.clients[client].is_past(body))
-        {
-            return;
-        }
-        if let Some(body) = self.clients[client].answered(request, answer, self.now, nodes)
-            && let Answer::Done { op, reply } = answer
-        {
-            self.judge.tells(body, *op, reply);
-        }
-    }
-
-    fn fault(&mut self) {
-        if self.now >= HEALED {
-            return;
-        }
-        let replicas = u8::try_from(self.nodes.len()).expect("few nodes");
-        let victim = self.seed.replica(replicas);
-        let until = self.now + self.seed.between(20, 900);
-        match self.seed.below(10) {
-            0..=2 => self.crash(victim, until),
-            3 => (0..replicas).for_each(|node| self.crash(node, until)),
-            4 => self.paused[usize::from(victim)] = until,
-            5 | 6 => {
-                let other = self.seed.replica(replicas);
-                self.cut[usize::from(victim)][usize::from(other)] = until;
-            }
-            7 => (0..usize::from(replicas)).for_each(|other| {
-                self.cut[usize::from(victim)][other] = until;
-                self.cut[other][usize::from(victim)] = until;
-            }),
-            _ => self.spoil_disk(until),
-        }
-        let time = self.now + self.seed.between(1, self.weather.between_faults);
-        self.at(time, Happening::Fault);
-    }
-
-    fn crash(&mut self, node: u8, until: Ticks) {
-        let victim = &mut self.nodes[usize::from(node)];
-        if victim.replica.is_some() {
-            victim.crash();
-            // Torn and wiped disks together may leave a group undecidable, and rightly so.
-            victim.disk.lose_power(&mut self.seed, !self.weather.wipes);
-            self.ticks[usize::from(node)] = None;
-            self.executed_at[usize::from(node)] = 0;
-            self.at(until, Happening::Restart { node });
-        }
-    }
-
-    fn spoil_disk(&mut self, until: Ticks) {
-        let Some(node) = self.weather.bad_disk else { return };
-        let (pick, nameless) = (self.seed.next(), self.seed.chance(40));
-        if self.weather.wipes {
-            self.crash(node, until);
-            self.nodes[usize::from(node)].disk = Disk::blank();
-        } else if self.nodes[usize::from(node)].disk.damage(pick, nameless) && self.seed.chance(60) {
-            self.crash(node, until);
-        }
-    }
-
-    fn heal(&mut self) {
-        self.paused.fill(0);
-        self.cut.iter_mut().for_each(|row| row.fill(0));
-        self.weather = Weather { loss: 0, duplication: 0, ..self.weather };
-        let replicas = u8::try_from(self.nodes.len()).expect("few nodes");
-        (0..replicas).for_each(|node| self.at(self.now, Happening::Restart { node }));
     }
 }

@@ -1,13 +1,9 @@
 use thiserror::Error;
 
 use super::checksum::xxh3_128;
-use super::identity::{Op, View};
-use super::message::{
-    Commit, DoViewChange, Message, Prepare, PrepareOk, Probe, ProbeReply, RequestPrepares, RequestStartView,
-    StartView, StartViewChange, TransferOffer,
-};
-use super::prepare::{PREPARE_HEADER_BYTES, PrepareHeader, PrepareRefusal};
-use super::vote::{SUFFIX_MAX, Standing, SuffixEntry, Tail};
+use super::command::{Fields, body_bytes, fields, put_body, read, sealed_before_payload};
+use super::content::Content;
+use super::prepare::PrepareRefusal;
 use crate::primitive::{Malformed, Reader, put_u8, put_u16, put_u32, put_u64, put_u128};
 
 /// Bytes of a replica frame before its body.
@@ -16,22 +12,19 @@ pub const FRAME_HEADER_BYTES: usize = 128;
 /// The layout this release speaks.
 pub const REPLICA_FRAME_VERSION: u16 = 1;
 
-/// Bytes of one entry of a vote: a prepare header, the standing, whether the header is known, six zero.
-const ENTRY_BYTES: usize = PREPARE_HEADER_BYTES + 8;
-
-/// Everything about a frame but the body of a prepare.
+/// Everything about a frame but its payload: the body of a prepare, or the bytes of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The cluster both ends belong to.
     pub cluster: u128,
-    /// The group the message is about.
+    /// The group it is about; 0 in a beat.
     pub group: u64,
-    /// The epoch of the group's configuration.
+    /// The epoch of the group's configuration; 0 in a beat.
     pub epoch: u32,
-    /// The number of the sender in the group's replica set.
+    /// The number of the sender in the group's replica set, which is that of its node.
     pub replica: u8,
     /// What it says.
-    pub message: Message,
+    pub content: Content,
 }
 
 /// A replica frame that is not taken; the link that carried it is closed.
@@ -61,17 +54,9 @@ pub enum FrameRefusal {
     /// A field that the command does not use is set.
     #[error("an unused field of a replica frame is set")]
     Reserved,
-}
-
-/// The fields of the frame header that depend on the message; unused ones are zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Fields {
-    view: u64,
-    op: u64,
-    commit_max: u64,
-    log_view: u64,
-    nonce: u64,
-    tail: u8,
+    /// What is about a group names none, or what is about none names one.
+    #[error("a replica frame of group {0}")]
+    Group(u64),
 }
 
 /// Reads the length of a whole frame from its header, which must be sealed and no longer than `bytes_max`.
@@ -88,54 +73,45 @@ pub fn frame_size(header: &[u8; FRAME_HEADER_BYTES], bytes_max: u32) -> Result<u
     Ok(size)
 }
 
-/// How many bytes of a frame its two checksums cover: all of it, except that the body of a prepare is covered
-/// by the checksum in the prepare header.
+/// How many bytes of a frame its two checksums cover: all of it but the payload, which a checksum within the
+/// covered bytes covers.
 #[must_use]
-pub const fn sealed_bytes(message: &Message) -> usize {
-    FRAME_HEADER_BYTES
-        + match message {
-            Message::Prepare(_) | Message::TransferOffer(_) => PREPARE_HEADER_BYTES,
-            Message::PrepareOk(_) => 16,
-            Message::DoViewChange(message) => message.suffix.len() * ENTRY_BYTES,
-            Message::StartView(message) => message.headers.len() * PREPARE_HEADER_BYTES,
-            _ => 0,
-        }
+pub const fn sealed_bytes(content: &Content) -> usize {
+    FRAME_HEADER_BYTES + body_bytes(content)
 }
 
-/// Appends the sealed part of a frame; the body of a prepare is appended by the caller.
+/// Appends the sealed part of a frame; the payload is appended by the caller.
 pub fn encode_frame(frame: &Frame, into: &mut Vec<u8>) {
-    let mut body = Vec::with_capacity(sealed_bytes(&frame.message) - FRAME_HEADER_BYTES);
-    let (command, fields) = describe(&frame.message, &mut body);
-    let payload = match &frame.message {
-        Message::Prepare(prepare) => prepare.header.body_bytes,
-        _ => 0,
-    };
-    let sealed = u32::try_from(FRAME_HEADER_BYTES + body.len()).unwrap_or(u32::MAX);
-    let mut header = Vec::with_capacity(FRAME_HEADER_BYTES);
-    put_u128(&mut header, 0);
-    put_u128(&mut header, xxh3_128(&body));
-    put_u128(&mut header, frame.cluster);
-    put_u32(&mut header, sealed.saturating_add(payload));
-    put_u32(&mut header, frame.epoch);
-    put_u16(&mut header, REPLICA_FRAME_VERSION);
-    put_u8(&mut header, command);
-    put_u8(&mut header, frame.replica);
-    put_u32(&mut header, 0);
-    put_u64(&mut header, frame.group);
+    let sealed = sealed_bytes(&frame.content);
+    let size = u32::try_from(sealed).unwrap_or(u32::MAX).saturating_add(frame.content.payload_bytes());
+    let (command, fields) = fields(&frame.content);
+    let start = into.len();
+    into.reserve(sealed);
+    put_u128(into, 0);
+    put_u128(into, 0);
+    put_u128(into, frame.cluster);
+    put_u32(into, size);
+    put_u32(into, frame.epoch);
+    put_u16(into, REPLICA_FRAME_VERSION);
+    put_u8(into, command);
+    put_u8(into, frame.replica);
+    put_u32(into, 0);
+    put_u64(into, frame.group);
     for word in [fields.view, fields.op, fields.commit_max, fields.log_view, fields.nonce] {
-        put_u64(&mut header, word);
+        put_u64(into, word);
     }
-    put_u8(&mut header, fields.tail);
-    header.resize(FRAME_HEADER_BYTES, 0);
+    put_u8(into, fields.tail);
+    into.resize(start + FRAME_HEADER_BYTES, 0);
+    put_body(&frame.content, into);
+    let (header, body) = into[start..].split_at_mut(FRAME_HEADER_BYTES);
+    header[16..32].copy_from_slice(&xxh3_128(body).to_le_bytes());
     let checksum = xxh3_128(&header[16..]);
     header[..16].copy_from_slice(&checksum.to_le_bytes());
-    into.extend_from_slice(&header);
-    into.extend_from_slice(&body);
 }
 
 impl Frame {
-    /// Reads a whole frame; what is left of `bytes` is the body of a prepare, not yet held against its
-    /// checksum.
+    /// Reads a whole frame; what is left of `bytes` is the payload. That of a prepare is not yet held against
+    /// its header; that of a state is whole.
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), FrameRefusal> {
         let Some((header, body)) = bytes.split_first_chunk::<FRAME_HEADER_BYTES>() else {
             return Err(Malformed::Short { missing: FRAME_HEADER_BYTES - bytes.len() }.into());
@@ -152,14 +128,7 @@ impl Frame {
             return Err(FrameRefusal::Version(version));
         }
         let (command, replica, zero, group) = (reader.u8()?, reader.u8()?, reader.u32()?, reader.u64()?);
-        let fields = Fields {
-            view: reader.u64()?,
-            op: reader.u64()?,
-            commit_max: reader.u64()?,
-            log_view: reader.u64()?,
-            nonce: reader.u64()?,
-            tail: reader.u8()?,
-        };
+        let found = read_fields(&mut reader)?;
         if zero != 0 || reader.bytes(reader.remaining())?.iter().any(|byte| *byte != 0) {
             return Err(FrameRefusal::Reserved);
         }
@@ -167,174 +136,45 @@ impl Frame {
         if xxh3_128(sealed) != body_checksum {
             return Err(FrameRefusal::BodyChecksum);
         }
-        let message = message(command, fields, sealed)?;
-        if describe(&message, &mut Vec::new()).1 != fields {
+        let content = read(command, found, sealed, u32::try_from(payload.len()).unwrap_or(u32::MAX))?;
+        let frame = Self { cluster, group, epoch, replica, content };
+        frame.check(found, payload)?;
+        Ok((frame, payload))
+    }
+
+    /// Whether the parts of a frame fit each other.
+    fn check(&self, found: Fields, payload: &[u8]) -> Result<(), FrameRefusal> {
+        let of_a_group = self.content.is_of_a_group();
+        if fields(&self.content).1 != found || (!of_a_group && self.epoch != 0) {
             return Err(FrameRefusal::Reserved);
         }
-        if let Message::Prepare(prepare) = &message
-            && prepare.header.body_bytes as usize != payload.len()
-        {
-            return Err(FrameRefusal::Size(size));
+        if of_a_group == (self.group == 0) {
+            return Err(FrameRefusal::Group(self.group));
         }
-        Ok((Self { cluster, group, epoch, replica, message }, payload))
+        if self.content.payload_bytes() as usize != payload.len() {
+            return Err(FrameRefusal::Size(u32::try_from(payload.len()).unwrap_or(u32::MAX)));
+        }
+        match &self.content {
+            Content::StateChunk(chunk) if chunk.checksum != xxh3_128(payload) => {
+                Err(FrameRefusal::BodyChecksum)
+            }
+            _ => Ok(()),
+        }
     }
+}
+
+fn read_fields(reader: &mut Reader<'_>) -> Result<Fields, FrameRefusal> {
+    Ok(Fields {
+        view: reader.u64()?,
+        op: reader.u64()?,
+        commit_max: reader.u64()?,
+        log_view: reader.u64()?,
+        nonce: reader.u64()?,
+        tail: reader.u8()?,
+    })
 }
 
 fn split_payload(command: u8, body: &[u8]) -> Result<(&[u8], &[u8]), FrameRefusal> {
-    if command != command_byte::PREPARE {
-        return Ok((body, &[]));
-    }
-    body.split_at_checked(PREPARE_HEADER_BYTES)
-        .ok_or_else(|| Malformed::Short { missing: PREPARE_HEADER_BYTES - body.len() }.into())
-}
-
-/// The `command` byte of a replica frame.
-mod command_byte {
-    pub(super) const PREPARE: u8 = 1;
-    pub(super) const PREPARE_OK: u8 = 2;
-    pub(super) const COMMIT: u8 = 3;
-    pub(super) const START_VIEW_CHANGE: u8 = 4;
-    pub(super) const DO_VIEW_CHANGE: u8 = 5;
-    pub(super) const START_VIEW: u8 = 6;
-    pub(super) const REQUEST_START_VIEW: u8 = 7;
-    pub(super) const PROBE: u8 = 8;
-    pub(super) const PROBE_REPLY: u8 = 9;
-    pub(super) const REQUEST_PREPARES: u8 = 10;
-    pub(super) const TRANSFER_OFFER: u8 = 11;
-}
-
-/// The command byte and the fields of a message; its sealed body is appended.
-fn describe(message: &Message, body: &mut Vec<u8>) -> (u8, Fields) {
-    let none = Fields::default();
-    match message {
-        Message::Prepare(Prepare { view, commit_max, header }) => {
-            body.extend_from_slice(&header.encode());
-            (command_byte::PREPARE, Fields { view: view.0, commit_max: commit_max.0, ..none })
-        }
-        Message::PrepareOk(PrepareOk { view, op, checksum }) => {
-            put_u128(body, *checksum);
-            (command_byte::PREPARE_OK, Fields { view: view.0, op: op.0, ..none })
-        }
-        Message::Commit(Commit { view, commit_max, head }) => {
-            (command_byte::COMMIT, Fields { view: view.0, op: head.0, commit_max: commit_max.0, ..none })
-        }
-        Message::StartViewChange(StartViewChange { view, voted }) => {
-            (command_byte::START_VIEW_CHANGE, Fields { view: view.0, log_view: voted.0, ..none })
-        }
-        Message::DoViewChange(vote) => {
-            vote.suffix.iter().for_each(|entry| put_entry(body, entry));
-            let fields = Fields {
-                view: vote.view.0,
-                op: vote.commit_min.0,
-                commit_max: vote.commit_max.0,
-                log_view: vote.log_view.0,
-                tail: vote.tail.code(),
-                ..none
-            };
-            (command_byte::DO_VIEW_CHANGE, fields)
-        }
-        Message::StartView(StartView { view, commit_max, nonce, headers }) => {
-            headers.iter().for_each(|header| body.extend_from_slice(&header.encode()));
-            let fields = Fields { view: view.0, commit_max: commit_max.0, nonce: *nonce, ..none };
-            (command_byte::START_VIEW, fields)
-        }
-        Message::RequestStartView(RequestStartView { view, nonce }) => {
-            (command_byte::REQUEST_START_VIEW, Fields { view: view.0, nonce: *nonce, ..none })
-        }
-        Message::Probe(Probe { nonce }) => (command_byte::PROBE, Fields { nonce: *nonce, ..none }),
-        Message::ProbeReply(ProbeReply { view, nonce }) => {
-            (command_byte::PROBE_REPLY, Fields { view: view.0, nonce: *nonce, ..none })
-        }
-        Message::RequestPrepares(RequestPrepares { view, first, last }) => {
-            (command_byte::REQUEST_PREPARES, Fields { view: view.0, op: first.0, nonce: last.0, ..none })
-        }
-        Message::TransferOffer(TransferOffer { view, commit_max, anchor }) => {
-            body.extend_from_slice(&anchor.encode());
-            (command_byte::TRANSFER_OFFER, Fields { view: view.0, commit_max: commit_max.0, ..none })
-        }
-    }
-}
-
-fn message(command: u8, fields: Fields, body: &[u8]) -> Result<Message, FrameRefusal> {
-    let (view, op, commit_max) = (View(fields.view), Op(fields.op), Op(fields.commit_max));
-    let nonce = fields.nonce;
-    let mut reader = Reader::new(body);
-    let message = match command {
-        command_byte::PREPARE => {
-            Message::Prepare(Prepare { view, commit_max, header: read_header(&mut reader)? })
-        }
-        command_byte::PREPARE_OK => Message::PrepareOk(PrepareOk { view, op, checksum: reader.u128()? }),
-        command_byte::COMMIT => Message::Commit(Commit { view, commit_max, head: op }),
-        command_byte::START_VIEW_CHANGE => {
-            Message::StartViewChange(StartViewChange { view, voted: View(fields.log_view) })
-        }
-        command_byte::DO_VIEW_CHANGE => Message::DoViewChange(DoViewChange {
-            view,
-            log_view: View(fields.log_view),
-            commit_min: op,
-            commit_max,
-            tail: Tail::from_code(fields.tail)?,
-            suffix: read_all(&mut reader, ENTRY_BYTES, read_entry)?,
-        }),
-        command_byte::START_VIEW => Message::StartView(StartView {
-            view,
-            commit_max,
-            nonce,
-            headers: read_all(&mut reader, PREPARE_HEADER_BYTES, read_header)?,
-        }),
-        command_byte::REQUEST_START_VIEW => Message::RequestStartView(RequestStartView { view, nonce }),
-        command_byte::PROBE => Message::Probe(Probe { nonce }),
-        command_byte::PROBE_REPLY => Message::ProbeReply(ProbeReply { view, nonce }),
-        command_byte::REQUEST_PREPARES => {
-            Message::RequestPrepares(RequestPrepares { view, first: op, last: Op(nonce) })
-        }
-        command_byte::TRANSFER_OFFER => {
-            Message::TransferOffer(TransferOffer { view, commit_max, anchor: read_header(&mut reader)? })
-        }
-        other => return Err(FrameRefusal::Command(other)),
-    };
-    reader.finish()?;
-    Ok(message)
-}
-
-fn put_entry(body: &mut Vec<u8>, entry: &SuffixEntry) {
-    let header = entry.header.map_or([0; PREPARE_HEADER_BYTES], |header| header.encode());
-    body.extend_from_slice(&header);
-    put_u8(body, entry.standing.code());
-    put_u8(body, entry.header.is_some().into());
-    body.extend_from_slice(&[0; 6]);
-}
-
-/// Reads entries to the end of the body; at least one, so that every log has an anchor, at most
-/// [`SUFFIX_MAX`].
-fn read_all<'a, T>(
-    reader: &mut Reader<'a>,
-    entry_bytes: usize,
-    read: fn(&mut Reader<'a>) -> Result<T, FrameRefusal>,
-) -> Result<Vec<T>, FrameRefusal> {
-    let count = reader.remaining() / entry_bytes;
-    if !(1..=SUFFIX_MAX).contains(&count) {
-        return Err(FrameRefusal::Size(u32::try_from(reader.remaining()).unwrap_or(u32::MAX)));
-    }
-    (0..count).map(|_| read(reader)).collect()
-}
-
-fn read_header(reader: &mut Reader<'_>) -> Result<PrepareHeader, FrameRefusal> {
-    let missing = PREPARE_HEADER_BYTES.saturating_sub(reader.remaining());
-    let bytes = reader.bytes(PREPARE_HEADER_BYTES)?.first_chunk().ok_or(Malformed::Short { missing })?;
-    Ok(PrepareHeader::decode(bytes)?)
-}
-
-fn read_entry(reader: &mut Reader<'_>) -> Result<SuffixEntry, FrameRefusal> {
-    let bytes = reader.bytes(PREPARE_HEADER_BYTES)?;
-    let standing = Standing::from_code(reader.u8()?)?;
-    let header = match reader.u8()? {
-        0 if bytes.iter().all(|byte| *byte == 0) => None,
-        1 => Some(read_header(&mut Reader::new(bytes))?),
-        other => return Err(Malformed::Value(other.into()).into()),
-    };
-    if reader.bytes(6)?.iter().any(|byte| *byte != 0) {
-        return Err(FrameRefusal::Reserved);
-    }
-    Ok(SuffixEntry { header, standing })
+    let Some(sealed) = sealed_before_payload(command) else { return Ok((body, &[])) };
+    body.split_at_checked(sealed).ok_or_else(|| Malformed::Short { missing: sealed - body.len() }.into())
 }

@@ -1,5 +1,6 @@
 use thiserror::Error;
 
+use super::body_check::BodyCheck;
 use super::checksum::xxh3_128;
 use super::identity::{Op, View};
 use crate::primitive::{Malformed, Reader, put_u8, put_u16, put_u32, put_u64, put_u128};
@@ -11,12 +12,14 @@ pub const PREPARE_HEADER_BYTES: usize = 160;
 const KIND_PREPARE: u8 = 1;
 
 /// What the client of an operation was promised about its acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum Level {
     /// In the journal of a quorum.
-    Replicated,
+    #[default]
+    Replicated = 0,
     /// In the journal of a quorum, and synced there.
-    Persisted,
+    Persisted = 1,
 }
 
 /// The identity of one operation: what it is, where in the log it stands and what stands before it.
@@ -26,7 +29,7 @@ pub enum Level {
 pub struct PrepareHeader {
     /// XXH3-128 of the other fields.
     pub checksum: u128,
-    /// XXH3-128 of the body.
+    /// XXH3-128 of what the body check covers of the body.
     pub body_checksum: u128,
     /// The checksum of the prepare of the op before.
     pub parent: u128,
@@ -52,6 +55,8 @@ pub struct PrepareHeader {
     pub body_bytes: u32,
     /// The epoch of the group's configuration.
     pub epoch: u32,
+    /// How the body is held against the body checksum.
+    pub body_check: BodyCheck,
 }
 
 /// A prepare header that is not taken.
@@ -66,6 +71,9 @@ pub enum PrepareRefusal {
     /// The header is of another kind of record.
     #[error("a record of kind {0} where a prepare belongs")]
     Kind(u8),
+    /// The body is checked in a way that a newer release brought.
+    #[error("this release does not know body check {0}")]
+    BodyCheck(u8),
     /// Bytes that must be zero are not: they come from a newer release.
     #[error("a reserved byte of a prepare header is set")]
     Reserved,
@@ -90,6 +98,7 @@ impl PrepareHeader {
             operation: 1,
             body_bytes: 0,
             epoch,
+            body_check: BodyCheck::Whole,
         }
         .sealed()
     }
@@ -116,10 +125,11 @@ impl PrepareHeader {
         put_u64(&mut fields, self.timestamp);
         put_u64(&mut fields, self.commit.0);
         put_u8(&mut fields, KIND_PREPARE);
-        put_u8(&mut fields, matches!(self.level, Level::Persisted).into());
+        put_u8(&mut fields, self.level as u8);
         put_u16(&mut fields, self.operation);
         put_u32(&mut fields, self.body_bytes);
         put_u32(&mut fields, self.epoch);
+        put_u8(&mut fields, self.body_check.code());
         let mut bytes = [0; PREPARE_HEADER_BYTES];
         bytes[..fields.len()].copy_from_slice(&fields);
         bytes
@@ -145,6 +155,8 @@ impl PrepareHeader {
             other => return Err(Malformed::Value(other.into()).into()),
         };
         let (operation, body_bytes, epoch) = (reader.u16()?, reader.u32()?, reader.u32()?);
+        let code = reader.u8()?;
+        let body_check = BodyCheck::from_code(code).ok_or(PrepareRefusal::BodyCheck(code))?;
         if reader.bytes(reader.remaining())?.iter().any(|byte| *byte != 0) {
             return Err(PrepareRefusal::Reserved);
         }
@@ -163,12 +175,13 @@ impl PrepareHeader {
             operation,
             body_bytes,
             epoch,
+            body_check,
         })
     }
 
-    /// Whether `body` is the body this header was made for.
+    /// Whether `body` is, byte for byte, the body this header was made for. It hashes all of the body, once.
     #[must_use]
     pub fn verifies(&self, body: &[u8]) -> bool {
-        body.len() == self.body_bytes as usize && xxh3_128(body) == self.body_checksum
+        body.len() == self.body_bytes as usize && self.body_check.proves(body, self.body_checksum)
     }
 }

@@ -13,6 +13,8 @@ coded! {
         HandOver = 2, "hand_over";
         /// The news that a connection ended, on its way to the registry of clients.
         ConnectionClosed = 3, "connection_closed";
+        /// The news that a session ended, on its way to the shard of the connection.
+        SessionEnded = 4, "session_ended";
     }
 }
 

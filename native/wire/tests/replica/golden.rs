@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use ng_wire::replica::{Frame, Message, PrepareHeader, encode_frame, xxh3_128};
+use ng_wire::replica::{Content, Frame, PrepareHeader, encode_frame, xxh3_128};
 
-use crate::values::{BODY, each, frame, header};
+use crate::values::{BODY, each, frame, header, payload};
 
 /// The bytes of a golden file: hex pairs, with comments from `#` to the end of the line.
 fn golden(name: &str) -> Vec<u8> {
@@ -19,29 +19,27 @@ fn golden(name: &str) -> Vec<u8> {
         .collect()
 }
 
-fn written(message: &Message) -> Vec<u8> {
+fn written(content: &Content) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encode_frame(&frame(message.clone()), &mut bytes);
-    if matches!(message, Message::Prepare(_)) {
-        bytes.extend_from_slice(BODY);
-    }
+    encode_frame(&frame(content.clone()), &mut bytes);
+    bytes.extend_from_slice(payload(content));
     bytes
 }
 
 #[test]
 fn frames_are_written_as_they_were() {
-    for (name, message) in each() {
-        assert_eq!(written(&message), golden(name), "{name}");
+    for (name, content) in each() {
+        assert_eq!(written(&content), golden(name), "{name}");
     }
 }
 
 #[test]
 fn frames_are_read_as_they_were() {
-    for (name, message) in each() {
+    for (name, content) in each() {
         let bytes = golden(name);
         let (read, body) = Frame::decode(&bytes).expect(name);
-        assert_eq!(read, frame(message.clone()), "{name}");
-        assert_eq!(body, if matches!(message, Message::Prepare(_)) { BODY } else { &[] }, "{name}");
+        assert_eq!(read, frame(content.clone()), "{name}");
+        assert_eq!(body, payload(&content), "{name}");
     }
 }
 

@@ -1,26 +1,31 @@
 //! Bytes that are not a frame: a refusal each time, and never another message.
 
+use ng_wire::primitive::Malformed;
 use ng_wire::replica::{
-    FRAME_HEADER_BYTES, Frame, FrameRefusal, LogOperation, Plane, PrepareHeader, PrepareRefusal,
-    encode_frame, frame_size, xxh3_128,
+    Content, FRAME_HEADER_BYTES, Frame, FrameRefusal, LogOperation, Plane, PrepareHeader, PrepareRefusal,
+    StateChunk, encode_frame, frame_size, xxh3_128,
 };
 use proptest::prelude::*;
 
-use crate::values::{BODY, any_message, each, frame, header};
+use crate::values::{any_content, each, frame, header, payload};
 
 fn written(name: &str) -> Vec<u8> {
-    let message = each().into_iter().find(|(known, _)| *known == name).expect("a golden message").1;
+    let content = each().into_iter().find(|(known, _)| *known == name).expect("a golden frame").1;
     let mut bytes = Vec::new();
-    encode_frame(&frame(message), &mut bytes);
-    if name == "prepare" {
-        bytes.extend_from_slice(BODY);
-    }
+    encode_frame(&frame(content.clone()), &mut bytes);
+    bytes.extend_from_slice(payload(&content));
     bytes
 }
 
 /// Seals a frame anew after a change to its header or body.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let body = xxh3_128(&bytes[FRAME_HEADER_BYTES..]);
+    let covered = match bytes[58] {
+        1 => 160,
+        16 => 16,
+        _ => bytes.len(),
+    };
+    let end = bytes.len().min(FRAME_HEADER_BYTES + covered);
+    let body = xxh3_128(&bytes[FRAME_HEADER_BYTES..end]);
     bytes[16..32].copy_from_slice(&body.to_le_bytes());
     let header = xxh3_128(&bytes[16..FRAME_HEADER_BYTES]);
     bytes[..16].copy_from_slice(&header.to_le_bytes());
@@ -88,6 +93,65 @@ fn a_size_is_refused_before_anything_is_read() {
     assert_eq!(frame_size(&[0; FRAME_HEADER_BYTES], 200), Err(FrameRefusal::HeaderChecksum));
 }
 
+/// Each field of the commands that are no consensus, sealed with a value that it cannot have.
+#[test]
+fn fields_that_contradict_each_other_are_refused() {
+    let change = |name: &str, at: usize, value: &[u8]| {
+        let mut bytes = written(name);
+        bytes[at..at + value.len()].copy_from_slice(value);
+        Frame::decode(&sealed(bytes)).map(|_| ())
+    };
+    let refused = |name: &str, at: usize, value: &[u8], refusal: FrameRefusal| {
+        assert_eq!(change(name, at, value), Err(refusal), "{name} at {at}");
+    };
+    let value = |value: u32| FrameRefusal::Malformed(Malformed::Value(value));
+    refused("beat", 64, &[1], FrameRefusal::Group(1));
+    refused("beat", 52, &[1], FrameRefusal::Reserved);
+    refused("beat", 72, &[1], FrameRefusal::Reserved);
+    refused("beat", 104, &[0], value(2));
+    refused("beat", 128, &[2], value(2));
+    refused("beat", 130, &1025_u16.to_le_bytes(), value(1025));
+    refused("beat", 132, &[1], FrameRefusal::Reserved);
+    refused("beat", 136, &[0; 8], FrameRefusal::Group(0));
+    for name in ["not_open", "opened", "fetch_state", "state_chunk", "commit"] {
+        refused(name, 64, &[0; 8], FrameRefusal::Group(0));
+        refused(name, 96, &[1], FrameRefusal::Reserved);
+    }
+    refused("not_open", 104, &[1], FrameRefusal::Reserved);
+    refused("opened", 80, &[1], FrameRefusal::Reserved);
+    refused("fetch_state", 88, &[1], FrameRefusal::Reserved);
+    refused("state_chunk", 80, &[101], FrameRefusal::Size(18));
+    refused("state_chunk", 88, &[117], FrameRefusal::Size(18));
+    refused("state_chunk", 128, &[0], FrameRefusal::BodyChecksum);
+    refused("state_chunk", 144, b"S", FrameRefusal::BodyChecksum);
+}
+
+#[test]
+fn beats_and_parts_of_a_state_are_bounded() {
+    let grown = |name: &str, by: usize| {
+        let mut bytes = written(name);
+        bytes.resize(bytes.len() + by, 1);
+        let size = u32::try_from(bytes.len()).expect("short");
+        bytes[48..52].copy_from_slice(&size.to_le_bytes());
+        bytes
+    };
+    assert!(Frame::decode(&sealed(grown("beat", 254 * 32))).is_ok());
+    assert_eq!(Frame::decode(&sealed(grown("beat", 255 * 32))), Err(FrameRefusal::Size(257 * 32)));
+    assert_eq!(Frame::decode(&sealed(grown("not_open", 1))), Err(Malformed::Trailing { extra: 1 }.into()));
+    let chunk = |bytes: u32| {
+        let state = vec![1; bytes as usize];
+        let checksum = xxh3_128(&state);
+        let chunk = StateChunk { nonce: 1, position: 0, total: 1 << 20, checksum, bytes };
+        let mut frame_bytes = Vec::new();
+        encode_frame(&frame(Content::StateChunk(chunk)), &mut frame_bytes);
+        frame_bytes.extend_from_slice(&state);
+        Frame::decode(&frame_bytes).map(|(frame, _)| frame.content)
+    };
+    assert!(chunk(256 * 1024).is_ok());
+    assert_eq!(chunk(256 * 1024 + 1), Err(FrameRefusal::Size(256 * 1024 + 1)));
+    assert_eq!(chunk(0), Err(FrameRefusal::Size(0)), "nothing, and not the end");
+}
+
 #[test]
 fn a_log_without_an_anchor_is_refused() {
     for name in ["do_view_change", "start_view"] {
@@ -128,11 +192,13 @@ proptest! {
     /// Sealed nonsense: whatever is taken is written back as it came.
     #[test]
     fn sealed_nonsense_is_refused_or_canonical(
-        message in any_message(),
+        content in any_content(),
         changes in prop::collection::vec((0..600_usize, any::<u8>()), 1..4),
     ) {
         let mut bytes = Vec::new();
-        encode_frame(&frame(message), &mut bytes);
+        let payload = vec![7; content.payload_bytes() as usize];
+        encode_frame(&frame(content), &mut bytes);
+        bytes.extend_from_slice(&payload);
         let length = bytes.len();
         for (at, value) in changes {
             bytes[at % length] = value;

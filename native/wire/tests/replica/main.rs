@@ -1,5 +1,6 @@
 //! Replica frames against the bytes of `REPLICA.md`.
 
+mod body_check;
 mod golden;
 mod hostile;
 mod round_trip;

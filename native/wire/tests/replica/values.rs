@@ -1,9 +1,9 @@
 //! Replica frames of every kind: one of each, and any of each.
 
 use ng_wire::replica::{
-    Commit, DoViewChange, Frame, Level, Message, Op, Prepare, PrepareHeader, PrepareOk, Probe, ProbeReply,
-    RequestPrepares, RequestStartView, Standing, StartView, StartViewChange, SuffixEntry, Tail,
-    TransferOffer, View, xxh3_128,
+    BEAT_ENTRIES_MAX, Beat, BeatEntry, BodyCheck, Commit, Content, DoViewChange, FetchState, Frame, Level,
+    Message, Op, Prepare, PrepareHeader, PrepareOk, Probe, ProbeReply, RequestPrepares, RequestStartView,
+    Standing, StartView, StartViewChange, StateChunk, SuffixEntry, Tail, TransferOffer, View, xxh3_128,
 };
 use proptest::prelude::*;
 
@@ -27,12 +27,51 @@ pub(crate) fn header() -> PrepareHeader {
         operation: 18,
         body_bytes: u32::try_from(BODY.len()).expect("a short body"),
         epoch: 1,
+        body_check: BodyCheck::Whole,
     }
     .sealed()
 }
 
-/// One message of each kind, by the name of its golden file.
-pub(crate) fn each() -> Vec<(&'static str, Message)> {
+/// The golden part of a state.
+pub(crate) const STATE: &[u8] = b"streams and topics";
+
+/// One content of each kind, by the name of its golden file.
+pub(crate) fn each() -> Vec<(&'static str, Content)> {
+    let messages = each_message().into_iter().map(|(name, message)| (name, Content::Message(message)));
+    let entries = vec![
+        BeatEntry { group: 1 << 63, view: View(5), commit_max: Op(1), head: Op(2) },
+        BeatEntry { group: 4097, view: View(0), commit_max: Op(9), head: Op(9) },
+    ];
+    let chunk = StateChunk {
+        nonce: 77,
+        position: 100,
+        total: 118,
+        checksum: xxh3_128(STATE),
+        bytes: u32::try_from(STATE.len()).expect("a short state"),
+    };
+    let others = [
+        ("beat", Content::Beat(Beat { shard: 1, shards: 2, incarnation: 3, entries })),
+        ("not_open", Content::NotOpen),
+        ("opened", Content::Opened),
+        (
+            "fetch_state",
+            Content::FetchState(FetchState { nonce: 77, anchor: header().checksum, position: 100 }),
+        ),
+        ("state_chunk", Content::StateChunk(chunk)),
+    ];
+    messages.chain(others).collect()
+}
+
+/// What follows the sealed part of a golden frame.
+pub(crate) const fn payload(content: &Content) -> &'static [u8] {
+    match content {
+        Content::Message(Message::Prepare(_)) => BODY,
+        Content::StateChunk(_) => STATE,
+        _ => &[],
+    }
+}
+
+fn each_message() -> Vec<(&'static str, Message)> {
     let (view, header) = (View(5), header());
     let root = PrepareHeader::root(1 << 63, 1);
     let suffix = vec![
@@ -67,15 +106,16 @@ pub(crate) fn each() -> Vec<(&'static str, Message)> {
 }
 
 /// The frame of a golden file.
-pub(crate) fn frame(message: Message) -> Frame {
-    Frame { cluster: 0xc1, group: 1 << 63, epoch: 1, replica: 2, message }
+pub(crate) fn frame(content: Content) -> Frame {
+    let (group, epoch) = if content.is_of_a_group() { (1 << 63, 1) } else { (0, 0) };
+    Frame { cluster: 0xc1, group, epoch, replica: 2, content }
 }
 
 pub(crate) fn any_header() -> impl Strategy<Value = PrepareHeader> {
     let hashes = any::<(u128, u128, u128)>();
     let numbers = any::<(u64, u64, u64, u64, u64, u64)>();
-    (hashes, numbers, any::<bool>(), any::<u16>(), 0..64_u32, any::<u32>()).prop_map(
-        |((body_checksum, parent, client), numbers, persisted, operation, body_bytes, epoch)| {
+    (hashes, numbers, any::<[bool; 2]>(), any::<u16>(), 0..64_u32, any::<u32>()).prop_map(
+        |((body_checksum, parent, client), numbers, [persisted, batch], operation, body_bytes, epoch)| {
             let (group, op, view, request, timestamp, commit) = numbers;
             PrepareHeader {
                 checksum: 0,
@@ -92,6 +132,7 @@ pub(crate) fn any_header() -> impl Strategy<Value = PrepareHeader> {
                 operation,
                 body_bytes,
                 epoch,
+                body_check: if batch { BodyCheck::Batch } else { BodyCheck::Whole },
             }
             .sealed()
         },
@@ -105,7 +146,7 @@ fn any_entry() -> impl Strategy<Value = SuffixEntry> {
     })
 }
 
-pub(crate) fn any_message() -> impl Strategy<Value = Message> {
+fn any_message() -> impl Strategy<Value = Message> {
     let numbers = any::<(u64, u64, u64, u64)>();
     let headers = proptest::collection::vec(any_header(), 1..5);
     let entries = proptest::collection::vec(any_entry(), 1..5);
@@ -135,4 +176,32 @@ pub(crate) fn any_message() -> impl Strategy<Value = Message> {
             }
         },
     )
+}
+
+fn any_beat() -> impl Strategy<Value = Beat> {
+    let entry = (1..=u64::MAX, any::<(u64, u64, u64)>()).prop_map(|(group, (view, commit_max, head))| {
+        BeatEntry { group, view: View(view), commit_max: Op(commit_max), head: Op(head) }
+    });
+    let entries = proptest::collection::vec(entry, 0..=BEAT_ENTRIES_MAX);
+    ((1..=1024_u16).prop_flat_map(|shards| (0..shards, Just(shards))), 1..=u64::MAX, entries)
+        .prop_map(|((shard, shards), incarnation, entries)| Beat { shard, shards, incarnation, entries })
+}
+
+/// Anything that a frame carries; the bytes of a state are sevens.
+pub(crate) fn any_content() -> impl Strategy<Value = Content> {
+    let numbers = (any::<u64>(), any::<u128>(), 0..1_u64 << 40);
+    prop_oneof![
+        11 => any_message().prop_map(Content::Message),
+        2 => any_beat().prop_map(Content::Beat),
+        1 => Just(Content::NotOpen),
+        1 => Just(Content::Opened),
+        1 => numbers.clone().prop_map(|(nonce, anchor, position)| {
+            Content::FetchState(FetchState { nonce, anchor, position })
+        }),
+        1 => (numbers, 1..300_u32, 0..300_u64).prop_map(|((nonce, _, position), bytes, rest)| {
+            let total = position + u64::from(bytes) + rest;
+            let checksum = xxh3_128(&vec![7; bytes as usize]);
+            Content::StateChunk(StateChunk { nonce, position, total, checksum, bytes })
+        }),
+    ]
 }

@@ -1,5 +1,6 @@
 //! The wire crate against the golden frames, against its own inverses, and against arbitrary bytes.
 
+mod batch;
 mod corpus;
 mod golden;
 mod header;

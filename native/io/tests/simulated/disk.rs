@@ -1,77 +1,12 @@
-//! The simulated disk: what survives, what tears, what fails, and that a seed decides all of it.
+//! One file: what a cut or a kill leaves of it, and faults where they are asked for.
 
-#![allow(missing_docs)]
-#![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use std::path::{Path, PathBuf};
+use ng_io::simulated::{Faults, SECTOR};
+use ng_io::{Driver, Environment, Instant, Operation, Token, Wait};
 
-use ng_io::simulated::{Faults, SECTOR, SimulatedDriver};
-use ng_io::{
-    Buffer, Driver, DriverLimits, Environment, FileOptions, Handle, Instant, Operation, Outcome,
-    SimulatedEnvironment, Token, Wait,
-};
-
-const LIMITS: DriverLimits = DriverLimits { operations_max: 64, handles_max: 8 };
-
-struct Disk {
-    environment: SimulatedEnvironment,
-    driver: SimulatedDriver,
-    file: Handle,
-    path: PathBuf,
-}
-
-fn disk(seed: u64) -> Disk {
-    attach(SimulatedEnvironment::new(seed))
-}
-
-/// The next process on a machine.
-fn attach(environment: SimulatedEnvironment) -> Disk {
-    let path = PathBuf::from("file");
-    let mut driver = environment.driver(LIMITS).expect("a driver");
-    let file = environment.open_file(&path, FileOptions::WRITE).expect("a file");
-    let file = driver.adopt_file(file).expect("room");
-    Disk { environment, driver, file, path }
-}
-
-impl Disk {
-    fn run(&mut self, operation: Operation) -> Outcome {
-        self.driver.submit(Token(1), operation);
-        let mut done = Vec::new();
-        while done.is_empty() {
-            self.driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut done).expect("alive");
-        }
-        done.remove(0).outcome
-    }
-
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), i32> {
-        let buffer = Buffer::from(bytes.to_vec());
-        match self.run(Operation::WriteAt { file: self.file, buffer, offset, sync: false }) {
-            Outcome::Written { result, .. } => result.map_err(|error| error.errno()),
-            other => panic!("not of a write: {other:?}"),
-        }
-    }
-
-    fn read(&mut self, offset: u64, count: usize) -> Result<Vec<u8>, i32> {
-        let buffer = Buffer::with_capacity(count);
-        match self.run(Operation::ReadAt { file: self.file, buffer, offset }) {
-            Outcome::Read { result, buffer } => {
-                result.map(|_| buffer.to_vec()).map_err(|error| error.errno())
-            }
-            other => panic!("not of a read: {other:?}"),
-        }
-    }
-
-    fn sync(&mut self) -> Result<(), i32> {
-        match self.run(Operation::Sync { file: self.file }) {
-            Outcome::Synced(result) => result.map_err(|error| error.errno()),
-            other => panic!("not of a sync: {other:?}"),
-        }
-    }
-
-    fn content(&self) -> Vec<u8> {
-        self.environment.file_bytes(Path::new(&self.path)).expect("the file")
-    }
-}
+use crate::rig::{attach, disk};
 
 #[test]
 fn a_cut_keeps_what_was_synced_and_tears_the_rest_by_sectors() {
@@ -95,17 +30,32 @@ fn a_cut_keeps_what_was_synced_and_tears_the_rest_by_sectors() {
 }
 
 #[test]
+fn a_cut_leaves_any_version_of_a_sector_and_any_end_of_the_file() {
+    let (mut versions, mut lengths) = (BTreeSet::new(), BTreeSet::new());
+    for seed in 0..200 {
+        let mut disk = disk(seed);
+        disk.write(0, &[1; SECTOR]).expect("a good disk");
+        disk.sync().expect("a good disk");
+        disk.write(0, &[2; SECTOR]).expect("a good disk");
+        disk.write(0, &[3; SECTOR]).expect("a good disk");
+        disk.write(SECTOR as u64, &[4; 2 * SECTOR + 100]).expect("a good disk");
+        disk.environment.cut_power();
+        let content = disk.content();
+        versions.insert(content[0]);
+        lengths.insert(content.len());
+        assert!(content[SECTOR..].iter().all(|byte| matches!(byte, 0 | 4)), "seed {seed}");
+    }
+    assert_eq!(versions, [1, 2, 3].into());
+    assert_eq!(lengths, [SECTOR, 2 * SECTOR, 3 * SECTOR, 3 * SECTOR + 100].into());
+}
+
+#[test]
 fn a_kill_keeps_what_was_completed_and_leaves_what_was_under_way_to_chance() {
-    let mut outcomes = std::collections::BTreeSet::new();
+    let mut outcomes = BTreeSet::new();
     for seed in 0..100 {
         let mut disk = disk(seed);
         disk.write(0, &[1; SECTOR]).expect("a good disk");
-        let write = |offset| Operation::WriteAt {
-            file: disk.file,
-            buffer: Buffer::from(vec![2; SECTOR]),
-            offset,
-            sync: false,
-        };
+        let write = |offset| disk.write_operation(offset, &[2; SECTOR], false);
         let (second, third) = (write(SECTOR as u64), write(2 * SECTOR as u64));
         disk.driver.submit(Token(2), second);
         disk.driver.submit(Token(3), third);
@@ -126,8 +76,7 @@ fn a_sync_covers_only_what_had_completed_when_it_was_submitted() {
     for seed in 0..200 {
         let mut disk = disk(seed);
         disk.driver.submit(Token(7), Operation::Sync { file: disk.file });
-        let buffer = Buffer::from(vec![3; SECTOR]);
-        let write = Operation::WriteAt { file: disk.file, buffer, offset: 0, sync: false };
+        let write = disk.write_operation(0, &[3; SECTOR], false);
         disk.driver.submit(Token(8), write);
         let mut done = Vec::new();
         while done.len() < 2 {
@@ -208,15 +157,4 @@ fn the_same_seed_gives_the_same_trace() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
-}
-
-#[test]
-fn waiting_moves_the_clock_and_nothing_else_does() {
-    let mut disk = disk(3);
-    assert_eq!(disk.environment.now(), Instant::from_nanos(0));
-    disk.driver.complete(Wait::Now, &mut Vec::new()).expect("alive");
-    assert_eq!(disk.environment.now(), Instant::from_nanos(0));
-    let deadline = Instant::from_nanos(5_000_000);
-    disk.driver.complete(Wait::Until(deadline), &mut Vec::new()).expect("alive");
-    assert_eq!((disk.environment.now(), disk.driver.now()), (deadline, deadline));
 }

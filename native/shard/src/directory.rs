@@ -1,0 +1,249 @@
+//! The data directory of a node as its start sees it: founded when there is none, then opened shard by shard.
+//!
+//! Everything here waits for the disk, which no shard has begun to turn for.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::time::Duration;
+
+use ng_io::{DriverLimits, Environment};
+use ng_partition::PartitionLimits;
+use ng_storage::PAGE;
+use ng_storage::data_directory::{self, DataDirectory, Identity};
+use ng_storage::founding::LayoutState;
+use ng_storage::home::Home;
+use ng_storage::journal::Limits as JournalLimits;
+use ng_storage::journal::shell::TOKENS as JOURNAL_TOKENS;
+use ng_storage::layout::Layout;
+use ng_storage::resharding::Resharding;
+use ng_storage::store::StoreLimits;
+use ng_storage::superblock::Genesis;
+use ng_vsr::{ClientLimits, Limits, Ticks, Timing};
+use ng_wire::table::exit_status::ExitStatus;
+
+use crate::ending::Ending;
+use crate::identity::ShardId;
+use crate::log::owner::{METADATA, owner};
+use crate::log::{GroupLimits, LogIdentity, LogParts, ShardLog};
+use crate::sessions::Sessions;
+use crate::settings::Settings;
+
+/// The log of a shard of this process.
+pub type NodeLog<E> = ShardLog<E, Sessions>;
+
+/// Tokens of the log's operations. Connections never have them: their generations stay far below.
+const JOURNAL_TOKEN: u64 = u64::MAX - 4096;
+const LOG_TOKEN: u64 = JOURNAL_TOKEN + JOURNAL_TOKENS;
+
+/// What a journal file has beyond two of the largest bodies: headers, directories, padding to pages.
+const JOURNAL_FILE_ROOM: u64 = 64 * 1024;
+
+/// Milliseconds between two manifests of a shard that works.
+const CHECKPOINT_PERIOD: Ticks = 10_000;
+
+/// Segments that a shard keeps open.
+const SEGMENTS_OPEN: usize = 64;
+
+/// Plans of a shard's store under way at a time.
+const STORE_LANES: u32 = 4;
+
+/// Descriptors that the log passes through besides the files that stay open, and operations besides one for each.
+const PASSING: usize = 32;
+
+/// Entries of the trash that a start deletes.
+const TRASH_PER_START: usize = 64;
+
+/// The epoch of the configuration that every group begins with.
+const FIRST_EPOCH: u32 = 1;
+
+/// A founded data directory, before its shards are opened.
+#[derive(Clone, Debug)]
+pub struct Directory<E: Environment> {
+    storage: DataDirectory<E>,
+    layout: Layout,
+    settings: data_directory::Settings,
+    /// One for each shard, another in each life of the node, never zero.
+    nonces: Vec<u64>,
+}
+
+impl<E: Environment> Directory<E> {
+    /// Finds the directory that the settings name, and founds it if there is none.
+    pub fn find(environment: &E, settings: &Settings, tell: impl Fn(&str)) -> Result<Self, Ending> {
+        let kept = storage_settings(settings);
+        let storage = DataDirectory::new(environment.clone(), Home::new(&settings.data_directory), kept);
+        let shards = u32::from(settings.shards());
+        let layout = match storage.layout()? {
+            LayoutState::Complete(layout) if layout.shard_count != shards => {
+                tell(&format!("moving {} shards into {shards}", layout.shard_count));
+                change_shard_count(&storage, &layout, shards)?
+            }
+            LayoutState::Complete(layout) => layout,
+            LayoutState::Nothing => {
+                tell("founding the data directory");
+                found(&storage, shards)?
+            }
+        };
+        let nonces =
+            random_numbers(shards as usize)?.into_iter().map(|number| low_half(number) | 1).collect();
+        Ok(Self { storage, layout, settings: kept, nonces })
+    }
+
+    /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its log.
+    pub fn open_log(&self, driver: &mut E::Driver, shard: ShardId) -> Result<NodeLog<E>, Ending> {
+        if shard == ShardId::FIRST {
+            // What cannot be deleted now is tried again at the next start.
+            self.storage.empty_trash(driver, TRASH_PER_START).ok();
+        }
+        let opened = self.storage.open_shard(driver, &self.layout, u32::from(shard.0))?;
+        let files = opened.home.directory().to_owned();
+        let metadata =
+            opened.entries.iter().find(|entry| entry.group == METADATA).map(|entry| entry.anchor.op);
+        let metadata_state =
+            metadata.map(|op| self.storage.metadata_state(driver, METADATA, op)).transpose()?;
+        let shards = u16::try_from(self.layout.shard_count).unwrap_or(u16::MAX);
+        let slots = self.settings.genesis.client_table_slots;
+        let parts = LogParts {
+            identity: LogIdentity {
+                cluster: self.layout.cluster,
+                node: 0,
+                nodes: 1,
+                shard: shard.0,
+                shards,
+                incarnation: opened.superblock.incarnation,
+                timing: Timing::default(),
+            },
+            limits: GroupLimits {
+                log: Limits::default(),
+                clients: ClientLimits { clients: slots, ..ClientLimits::default() },
+                partition: PartitionLimits::default(),
+            },
+            shard: opened,
+            home: self.storage.home().clone(),
+            journal_limits: self.settings.journal,
+            store_limits: store_limits(self.settings.genesis.frame_bytes_max),
+            files_max: SEGMENTS_OPEN,
+            direct: self.settings.direct,
+            checkpoint_period: CHECKPOINT_PERIOD,
+            metadata_state,
+            expected: (owner(METADATA, shards) == shard.0)
+                .then_some((METADATA, FIRST_EPOCH))
+                .into_iter()
+                .collect(),
+            // A node of its own has refused whatever its journal lost: a group that is not in it never was.
+            founding: true,
+            nonce: self.nonces[shard.index()],
+            metadata: Sessions::new(slots as usize),
+            first_token: LOG_TOKEN,
+        };
+        ShardLog::start(parts, driver).map_err(|refusal| Ending::of_log(&refusal, &files))
+    }
+}
+
+/// What a log asks of the driver of its shard, besides what the connections ask.
+pub fn driver_limits(settings: &Settings) -> DriverLimits {
+    let files = settings.journal_files_max as usize + SEGMENTS_OPEN;
+    DriverLimits { operations_max: 2 * PASSING, handles_max: files + PASSING }
+}
+
+fn storage_settings(settings: &Settings) -> data_directory::Settings {
+    let frame_bytes_max = settings.frame_bytes_max;
+    let slots = u32::try_from(settings.sessions_max).unwrap_or(u32::MAX);
+    let pipeline_depth = u32::try_from(Limits::default().pipeline).unwrap_or(u32::MAX);
+    data_directory::Settings {
+        genesis: Genesis { frame_bytes_max, pipeline_depth, client_table_slots: slots },
+        journal: journal_limits(frame_bytes_max, settings.journal_files_max),
+        direct: settings.direct_io,
+        first_token: JOURNAL_TOKEN,
+    }
+}
+
+fn journal_limits(frame_bytes_max: u32, files_max: u32) -> JournalLimits {
+    let file_bytes = (2 * u64::from(frame_bytes_max) + JOURNAL_FILE_ROOM).next_multiple_of(PAGE as u64);
+    JournalLimits {
+        file_bytes,
+        files_max,
+        block_bytes_target: 1 << 20,
+        queued_bytes_max: frame_bytes_max as usize + (16 << 20),
+        window_max: 1 << 16,
+        slots_max: 1 << 18,
+    }
+}
+
+fn store_limits(frame_bytes_max: u32) -> StoreLimits {
+    StoreLimits {
+        segment_bytes: 1 << 30,
+        flush_bytes: 256 * 1024,
+        flush_delay: Duration::from_secs(1),
+        plan_bytes_max: 4 << 20,
+        buffered_bytes_max: 64 << 20,
+        batch_bytes_max: frame_bytes_max.into(),
+        lanes: STORE_LANES,
+        retry_delay: Duration::from_secs(1),
+    }
+}
+
+fn found<E: Environment>(storage: &DataDirectory<E>, shards: u32) -> Result<Layout, Ending> {
+    let mut numbers = random_numbers(shards as usize + 2)?;
+    let mut next = || numbers.pop().unwrap_or_default();
+    let identity = Identity { cluster: next(), node: next() };
+    Ok(storage.found(identity, shards, &mut next)?)
+}
+
+fn change_shard_count<E: Environment>(
+    storage: &DataDirectory<E>,
+    layout: &Layout,
+    shards: u32,
+) -> Result<Layout, Ending> {
+    let mut numbers = random_numbers(shards as usize)?;
+    let change = Resharding {
+        shard_count: shards,
+        owner: &|group, shards| u32::from(owner(group, u16::try_from(shards).unwrap_or(u16::MAX))),
+        random: &mut || numbers.pop().unwrap_or_default(),
+        solo: true,
+    };
+    Ok(storage.change_shard_count(layout, change)?)
+}
+
+fn low_half(number: u128) -> u64 {
+    u64::try_from(number & u128::from(u64::MAX)).unwrap_or_default()
+}
+
+/// Numbers that no other node, and no other life of this one, has.
+fn random_numbers(count: usize) -> Result<Vec<u128>, Ending> {
+    const SOURCE: &str = "/dev/urandom";
+    let mut bytes = vec![0; 16 * count];
+    File::open(SOURCE).and_then(|mut source| source.read_exact(&mut bytes)).map_err(|error| {
+        Ending::new(ExitStatus::Configuration, format!("{SOURCE} cannot be read: {error}"))
+    })?;
+    let (numbers, _) = bytes.as_chunks::<16>();
+    Ok(numbers.iter().map(|number| u128::from_le_bytes(*number)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_file_holds_two_of_the_largest_frames() {
+        for frame_bytes_max in [1 << 20, (1 << 20) + 1, 64 << 20] {
+            let limits = journal_limits(frame_bytes_max, 8);
+            assert_eq!(limits.file_bytes % PAGE as u64, 0);
+            assert!(limits.body_bytes_max() > frame_bytes_max as usize);
+            assert!(limits.queued_bytes_max > limits.body_bytes_max());
+        }
+    }
+
+    #[test]
+    fn tokens_of_the_log_stay_below_that_of_the_door() {
+        let tokens = LogParts::<ng_io::PosixEnvironment, Sessions>::tokens(&store_limits(1 << 20));
+        assert!(LOG_TOKEN + tokens < crate::turn::DOOR_TOKEN.0);
+    }
+
+    #[test]
+    fn random_numbers_are_not_repeated() {
+        let mut numbers = random_numbers(64).expect("a source of random numbers");
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 64);
+    }
+}

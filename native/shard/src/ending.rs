@@ -1,0 +1,147 @@
+//! Why a node does not start, or cannot go on: a sentence for the operator, and the status that goes with it.
+
+use std::path::Path;
+
+use ng_io::IoError;
+use ng_storage::boot::BootError;
+use ng_wire::table::exit_status::ExitStatus;
+use thiserror::Error;
+
+use crate::log::{Fatal, LogRefusal};
+
+/// The end of a process that nobody asked to stop.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub struct Ending {
+    /// What the process exits with.
+    pub status: ExitStatus,
+    /// What happened, to which file, and what helps.
+    pub reason: String,
+}
+
+impl Ending {
+    /// An end for a reason.
+    pub fn new(status: ExitStatus, reason: impl Into<String>) -> Self {
+        Self { status, reason: reason.into() }
+    }
+}
+
+impl From<IoError> for Ending {
+    fn from(error: IoError) -> Self {
+        let limited = error.is_out_of_descriptors();
+        let status = if limited { ExitStatus::Configuration } else { ExitStatus::InternalFault };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<BootError> for Ending {
+    fn from(error: BootError) -> Self {
+        let status = ExitStatus::from_code(error.status()).unwrap_or(ExitStatus::InternalFault);
+        Self::new(status, genesis_sentence(&error).unwrap_or_else(|| error.to_string()))
+    }
+}
+
+/// The keys that an operator knows the constants of a directory by, with the names that the superblock has for them.
+const GENESIS_KEYS: [(&str, &str); 2] = [
+    ("frame bytes max", "message_bus.max_message_size"),
+    ("client table slots", "metadata.clients_table_max"),
+];
+
+/// What to do about a constant that an operator can set.
+fn genesis_sentence(error: &BootError) -> Option<String> {
+    let BootError::Genesis { path, field, recorded, configured } = error else { return None };
+    let (_, key) = GENESIS_KEYS.iter().find(|(name, _)| name == field)?;
+    Some(format!(
+        "{key} is {configured} now, and this data directory was founded with {recorded} ({}). Set it back to {recorded}, \
+         or found another directory with system.path and copy the data there through clients",
+        path.display()
+    ))
+}
+
+impl Ending {
+    /// The log of a shard with its files in `directory` did not start.
+    pub fn of_log(refusal: &LogRefusal, directory: &Path) -> Self {
+        let shown = directory.display();
+        match refusal {
+            LogRefusal::Damaged { losses, .. } => {
+                let data = directory.ancestors().nth(2).unwrap_or(directory).display();
+                let reason = format!(
+                    "the journal in {shown} has lost what was acknowledged: {}. Restore the data directory from a copy that \
+                     was made while the server was stopped, or see with `server-ng recover {data}` what going on without it \
+                     means",
+                    losses.join(", ")
+                );
+                Self::new(ExitStatus::DamagedData, reason)
+            }
+            LogRefusal::NotAlone(_) => {
+                Self::new(ExitStatus::DamagedData, format!("{refusal}. Remove {shown}/accepted-loss"))
+            }
+            LogRefusal::State(group) => {
+                let reason = format!(
+                    "the state of group {group:016x} that the manifest in {shown} names cannot be read. Restore the data \
+                     directory from a copy that was made while the server was stopped"
+                );
+                Self::new(ExitStatus::DamagedData, reason)
+            }
+            LogRefusal::Limits => Self::new(ExitStatus::InternalFault, refusal.to_string()),
+        }
+    }
+}
+
+impl From<Fatal> for Ending {
+    fn from(fatal: Fatal) -> Self {
+        match fatal {
+            Fatal::Write { file, error } => {
+                let reason = format!(
+                    "{file}: {error}. What it holds is known only after a new start; mend the disk before that"
+                );
+                Self::new(ExitStatus::JournalIo, reason)
+            }
+            Fatal::Lost { group, op } => {
+                let reason = format!(
+                    "op {} of group {group:016x} was acknowledged and cannot be read. Look at the disk; a new start names \
+                     the file",
+                    op.0
+                );
+                Self::new(ExitStatus::DamagedData, reason)
+            }
+            Fatal::Diverged { group, op } => {
+                let reason = format!(
+                    "what was executed as op {} of group {group:016x} is not what was committed",
+                    op.0
+                );
+                Self::new(ExitStatus::InternalFault, reason)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_constant_of_the_directory_is_named_by_its_key() {
+        let error = BootError::Genesis {
+            path: PathBuf::from("data/superblock"),
+            field: "frame bytes max",
+            recorded: 1 << 20,
+            configured: 1 << 21,
+        };
+        let ending = Ending::from(error);
+        assert_eq!(ending.status, ExitStatus::Configuration);
+        for part in ["message_bus.max_message_size", "1048576", "2097152", "data/superblock"] {
+            assert!(ending.reason.contains(part), "{}", ending.reason);
+        }
+    }
+
+    #[test]
+    fn a_failed_write_is_the_journals_status() {
+        let error = IoError::new("write", 5);
+        let ending = Ending::from(Fatal::Write { file: "journal-00000001".into(), error });
+        assert_eq!(ending.status, ExitStatus::JournalIo);
+        assert!(ending.reason.starts_with("journal-00000001: write: "), "{}", ending.reason);
+    }
+}

@@ -1,0 +1,168 @@
+//! What comes in: requests of clients, frames of other nodes.
+
+use ng_io::Environment;
+use ng_partition::Stamper;
+use ng_vsr::{Event, Request};
+use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, body_checksum};
+
+use super::group::{Body, Ticket};
+use super::machine::{Machine, MetadataMachine};
+use super::outgoing::{LogAnswer, Outgoing};
+use super::owner::METADATA;
+use super::shard_log::{ShardLog, Work};
+
+/// A request for the log of a group.
+#[derive(Clone, Debug)]
+pub struct LogRequest {
+    /// The group.
+    pub group: u64,
+    /// Who asks; zero for the cluster itself.
+    pub client: u128,
+    /// The client's session; looked at in the metadata group only.
+    pub session: u64,
+    /// The number of the request.
+    pub request: u64,
+    /// What is asked.
+    pub operation: LogOperation,
+    /// How it is acknowledged.
+    pub level: Level,
+    /// The body; that of a batch is not stamped yet.
+    pub body: Vec<u8>,
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Takes a request; the answer comes out under its ticket, in this turn or a later one.
+    pub fn request(&mut self, ticket: Ticket, request: LogRequest) {
+        let id = request.group;
+        if let Err(answer) = self.prepare(ticket, request) {
+            if answer == LogAnswer::Busy {
+                self.counts.busy += 1;
+            }
+            debug_assert!(self.groups.contains_key(&id) || answer == LogAnswer::NoGroup);
+            self.outgoing.push_back(Outgoing::Answer { ticket, answer });
+        }
+    }
+
+    fn prepare(&mut self, ticket: Ticket, request: LogRequest) -> Result<(), LogAnswer> {
+        let LogRequest { group: id, client, session, request, operation, level, mut body } = request;
+        let group = self.groups.get(&id).ok_or(LogAnswer::NoGroup)?;
+        if !group.replica.is_primary() {
+            return Err(LogAnswer::NotPrimary);
+        }
+        if !group.replica.admits() || !self.has_room(id, group.replica.head().next(), body.len()) {
+            return Err(LogAnswer::Busy);
+        }
+        let head = group.replica.head();
+        if id != METADATA {
+            self.stamp(id, head, operation, &mut body)?;
+        }
+        let (body_check, checksum) = body_checksum(operation, &body);
+        let event = Event::Request(Request {
+            client,
+            session,
+            request,
+            operation: operation.code(),
+            level,
+            timestamp: self.wall.0,
+            body_checksum: checksum,
+            body_check,
+            body_bytes: u32::try_from(body.len()).map_err(|_| LogAnswer::Malformed)?,
+        });
+        self.step(Work { group: id, event, body: Some(Body::new(body)), ticket: Some(ticket) });
+        Ok(())
+    }
+
+    /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is executed: until
+    /// then the next offset is not known.
+    fn stamp(
+        &mut self,
+        id: u64,
+        head: Op,
+        operation: LogOperation,
+        body: &mut [u8],
+    ) -> Result<(), LogAnswer> {
+        let now = self.wall.0;
+        let batch = operation == LogOperation::Batch;
+        let Some(group) = self.groups.get_mut(&id) else { return Err(LogAnswer::NoGroup) };
+        let executed = group.replica.commit_min();
+        let Machine::Partition(partition, stamper) = &mut group.machine else {
+            return Err(LogAnswer::Unsupported);
+        };
+        if stamper.is_none() {
+            if executed < head {
+                return Err(LogAnswer::Busy);
+            }
+            *stamper = Some(Stamper::begin(partition));
+        }
+        let Some(stamper) = stamper else { return Err(LogAnswer::Busy) };
+        if batch {
+            return stamper.stamp(body, now).map(drop).map_err(|_| LogAnswer::Malformed);
+        }
+        stamper.follow(operation, body);
+        Ok(())
+    }
+
+    /// Takes a frame of another node.
+    pub fn receive(&mut self, from: u8, bytes: &[u8]) {
+        let Ok((frame, body)) = Frame::decode(bytes) else {
+            self.counts.dropped += 1;
+            return;
+        };
+        if frame.cluster != self.identity.cluster || frame.replica != from || from >= self.identity.nodes {
+            self.counts.dropped += 1;
+            return;
+        }
+        match frame.content {
+            Content::Beat(beat) => self.hear_beat(from, &beat),
+            Content::Message(message) => {
+                self.pairs.heard(from, frame.group, self.now);
+                self.hear(from, frame.group, frame.epoch, message, body);
+            }
+            Content::NotOpen => self.hear_of_opening(from, frame.group, Event::NotOpen { from }),
+            Content::Opened => self.hear_of_opening(from, frame.group, Event::Opened { from }),
+            Content::FetchState(fetch) => self.serve_state(from, frame.group, &fetch),
+            Content::StateChunk(chunk) => self.take_state(from, frame.group, &chunk, body),
+        }
+    }
+
+    /// Another node has the group, or not yet.
+    fn hear_of_opening(&mut self, from: u8, group: u64, event: Event) {
+        self.pairs.heard(from, group, self.now);
+        self.work.push_back(Work { group, event, body: None, ticket: None });
+    }
+
+    fn hear(&mut self, from: u8, id: u64, epoch: u32, message: Message, body: &[u8]) {
+        let Some(group) = self.groups.get(&id) else {
+            self.say(from, id, epoch, Content::NotOpen);
+            return;
+        };
+        if group.epoch != epoch {
+            self.counts.dropped += 1;
+            return;
+        }
+        let mut kept = None;
+        if let Message::Prepare(prepare) = &message {
+            let header = prepare.header;
+            if !self.has_room(id, header.op, body.len()) {
+                self.counts.dropped_full += 1;
+                return;
+            }
+            if !header.verifies(body) {
+                self.counts.dropped += 1;
+                return;
+            }
+            kept = Some(Self::share(body.to_vec()));
+        }
+        let event = Event::Message { from, message };
+        self.work.push_back(Work { group: id, event, body: kept, ticket: None });
+    }
+
+    /// Says something about a group that is no message of its replica.
+    pub(super) fn say(&mut self, to: u8, group: u64, epoch: u32, content: Content) {
+        let Self { identity, outgoing, .. } = self;
+        let frame = Frame { cluster: identity.cluster, group, epoch, replica: identity.node, content };
+        let mut head = Vec::new();
+        ng_wire::replica::encode_frame(&frame, &mut head);
+        outgoing.push_back(Outgoing::Frame { to, head, body: None });
+    }
+}

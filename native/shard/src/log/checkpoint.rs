@@ -1,0 +1,293 @@
+//! Where the groups stand, written down from time to time, so that the journal may forget what came before.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+use ng_io::{Completion, Environment};
+use ng_storage::journal;
+use ng_storage::manifest::GroupEntry;
+use ng_storage::manifest_writer::{ManifestEffect, ManifestWriter};
+use ng_storage::store::shell::PlanShell;
+use ng_vsr::{Event, Ticks};
+use ng_wire::replica::Op;
+
+use super::machine::{Machine, MetadataMachine};
+use super::outgoing::Fatal;
+use super::owner::METADATA;
+use super::shard_log::{ShardLog, Work};
+use super::state::{entry_of, metadata_state};
+
+/// Groups looked at in one turn.
+const GROUPS_PER_TURN: usize = 64;
+
+/// How far a manifest has come.
+#[derive(Debug)]
+enum Round {
+    /// None is being made.
+    Resting,
+    /// The groups behind this one are still to be captured.
+    Capturing(Option<u64>),
+    /// Segments and states that the entries speak of are being written.
+    Waiting,
+    /// It is being written and put in force.
+    Writing,
+}
+
+/// Makes one manifest after the other.
+#[derive(Debug)]
+pub(super) struct Checkpoint {
+    pub(super) writer: ManifestWriter,
+    pub(super) shell: PlanShell,
+    effects: Vec<ManifestEffect>,
+    round: Round,
+    /// When the next may begin.
+    next: Ticks,
+    period: Ticks,
+    /// Something was executed since the last began.
+    pub(super) dirty: bool,
+    /// Up to where each group was captured.
+    captured: BTreeMap<u64, Op>,
+    /// What must be on the disk before the manifest may say so.
+    awaited: BTreeMap<u64, Op>,
+    /// When a state that found no space is written anew.
+    again: Option<Ticks>,
+    /// Where the groups stood in the manifest before: by now every living member had time to repair up to there.
+    settled: VecDeque<(u64, Op)>,
+    /// The state of the metadata that the manifest in force speaks of.
+    state: Option<Op>,
+    stop: Stop,
+}
+
+/// An orderly stop: a last manifest, then a superblock that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    No,
+    Wanted,
+    LastRound,
+    Cleaning,
+    Done,
+}
+
+impl Checkpoint {
+    pub(super) fn new(
+        writer: ManifestWriter,
+        shell: PlanShell,
+        period: Ticks,
+        now: Ticks,
+        state: Option<Op>,
+    ) -> Self {
+        Self {
+            writer,
+            shell,
+            effects: Vec::new(),
+            round: Round::Resting,
+            next: now + period,
+            period,
+            dirty: true,
+            captured: BTreeMap::new(),
+            awaited: BTreeMap::new(),
+            again: None,
+            settled: VecDeque::new(),
+            state,
+            stop: Stop::No,
+        }
+    }
+
+    /// When there is something to do, if nothing else happens.
+    pub(super) fn deadline(&self, now: Ticks) -> Option<Ticks> {
+        match self.round {
+            Round::Resting if self.writer.is_idle() => self.dirty.then_some(self.next),
+            Round::Capturing(_) => Some(now),
+            Round::Waiting => self.again,
+            Round::Resting | Round::Writing => None,
+        }
+    }
+
+    fn is_due(&self, now: Ticks, pressed: bool) -> bool {
+        let wanted = matches!(self.stop, Stop::Wanted);
+        matches!(self.round, Round::Resting)
+            && self.writer.is_idle()
+            && (wanted || (self.dirty && (now >= self.next || pressed)))
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Begins an orderly stop: a last manifest is written, then the superblock says that the stop was orderly. Requests are
+    /// to be taken no more; see [`ShardLog::is_stopped`].
+    pub fn begin_stop(&mut self) {
+        if self.checkpoint.stop == Stop::No {
+            self.checkpoint.stop = Stop::Wanted;
+        }
+    }
+
+    /// Whether the stop that was begun has ended, or cannot.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.failed || self.checkpoint.stop == Stop::Done
+    }
+
+    pub(super) fn tend_checkpoint(&mut self, driver: &mut E::Driver) {
+        if self.checkpoint.is_due(self.now, self.journal.is_pressed()) {
+            self.begin_manifest();
+        }
+        if let Round::Capturing(after) = self.checkpoint.round {
+            self.capture(after);
+        }
+        if self.checkpoint.again.is_some_and(|again| again <= self.now) {
+            self.checkpoint.again = None;
+            self.capture_group(METADATA);
+        }
+        if matches!(self.checkpoint.round, Round::Waiting) && self.checkpoint.awaited.is_empty() {
+            self.checkpoint.round = Round::Writing;
+            self.checkpoint.writer.finish(&mut self.checkpoint.effects);
+        }
+        if self.checkpoint.stop == Stop::LastRound
+            && matches!(self.checkpoint.round, Round::Resting)
+            && self.journal.is_quiet()
+        {
+            self.checkpoint.stop = Stop::Cleaning;
+            self.checkpoint.writer.mark_clean(&mut self.checkpoint.effects);
+        }
+        self.perform_manifest(driver);
+    }
+
+    fn begin_manifest(&mut self) {
+        let Checkpoint { writer, round, dirty, captured, awaited, next, period, stop, .. } =
+            &mut self.checkpoint;
+        if writer.begin().is_none() {
+            return;
+        }
+        if *stop == Stop::Wanted {
+            *stop = Stop::LastRound;
+        }
+        *dirty = false;
+        *next = self.now + *period;
+        captured.clear();
+        awaited.clear();
+        *round = Round::Capturing(None);
+    }
+
+    /// Captures some of the groups, each as it stands now.
+    fn capture(&mut self, after: Option<u64>) {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let ids: Vec<u64> =
+            self.groups.range((from, Bound::Unbounded)).map(|(id, _)| *id).take(GROUPS_PER_TURN).collect();
+        for id in &ids {
+            self.capture_group(*id);
+        }
+        self.checkpoint.round = match ids.last() {
+            Some(last) if ids.len() == GROUPS_PER_TURN => Round::Capturing(Some(*last)),
+            _ => Round::Waiting,
+        };
+    }
+
+    fn capture_group(&mut self, id: u64) {
+        let Some(group) = self.groups.get(&id) else { return };
+        // Nothing is waited for between the machine and its replica when a turn ends.
+        let Some(anchor) = group.replica.anchor().filter(|anchor| anchor.op == group.executed) else {
+            return;
+        };
+        let (storing, checkpoint) = (&mut self.storing, &mut self.checkpoint);
+        let entry = match &group.machine {
+            Machine::Partition(partition, _) => {
+                storing.store.flush(id, &mut storing.effects);
+                if storing.store.synced(id) < anchor.op.0 {
+                    checkpoint.awaited.insert(id, anchor.op);
+                }
+                entry_of(partition, &anchor)
+            }
+            Machine::Metadata => {
+                let mut machine = Vec::new();
+                self.metadata.snapshot(&mut machine);
+                let Some(clients) = group.replica.clients() else { return };
+                if checkpoint.state != Some(anchor.op) {
+                    checkpoint.awaited.insert(id, anchor.op);
+                    storing
+                        .store
+                        .write_state(&metadata_state(&anchor, clients, machine), &mut storing.effects);
+                }
+                metadata_entry(id, anchor.into())
+            }
+        };
+        checkpoint.captured.insert(id, anchor.op);
+        checkpoint.writer.add(entry);
+    }
+
+    /// What a manifest will speak of has come to the disk.
+    pub(super) fn segments_synced(&mut self, group: u64, op: u64) {
+        let awaited = &mut self.checkpoint.awaited;
+        if awaited.get(&group).is_some_and(|awaited| awaited.0 <= op) {
+            awaited.remove(&group);
+        }
+    }
+
+    /// There was no space for a state of the metadata. It is written anew, as it will be then.
+    pub(super) fn state_given_up(&mut self, group: u64) {
+        if self.checkpoint.awaited.contains_key(&group) {
+            self.checkpoint.again = Some(self.now + self.identity.timing.resend);
+        }
+    }
+
+    /// Takes the completion of a step of the manifest.
+    pub(super) fn manifest_stepped(&mut self, driver: &mut E::Driver, completion: Completion) {
+        let Checkpoint { shell, writer, effects, .. } = &mut self.checkpoint;
+        if let Some((_, result)) = shell.completed(driver, completion) {
+            writer.step(result, effects);
+        }
+    }
+
+    fn perform_manifest(&mut self, driver: &mut E::Driver) {
+        for effect in std::mem::take(&mut self.checkpoint.effects) {
+            match effect {
+                ManifestEffect::Run(plan) => self.checkpoint.shell.start(driver, 0, plan),
+                ManifestEffect::InForce { .. } => self.manifest_in_force(),
+                ManifestEffect::GivenUp => {
+                    self.checkpoint.round = Round::Resting;
+                    self.checkpoint.dirty = true;
+                }
+                ManifestEffect::Clean => self.checkpoint.stop = Stop::Done,
+                ManifestEffect::Fatal(fault) => {
+                    let file = fault.path.display().to_string();
+                    self.fail(Fatal::Write { file, error: fault.error });
+                }
+            }
+        }
+    }
+
+    /// The journal forgets what the manifest holds; replicas forget what the one before held.
+    fn manifest_in_force(&mut self) {
+        let captured = std::mem::take(&mut self.checkpoint.captured);
+        let settled: Vec<_> = self.checkpoint.settled.drain(..).collect();
+        for (group, op) in settled {
+            self.work.push_back(Work { group, event: Event::Checkpointed(op), body: None, ticket: None });
+        }
+        for (id, op) in captured {
+            let Some(group) = self.groups.get_mut(&id).filter(|group| op > group.checkpointed) else {
+                continue;
+            };
+            group.checkpointed = op;
+            self.checkpoint.settled.push_back((id, op));
+            self.journal.step(journal::Event::Released { group: id, op: op.0 }, &mut self.journal_effects);
+            if matches!(group.machine, Machine::Metadata)
+                && let Some(before) = self.checkpoint.state.replace(op)
+            {
+                self.storing.store.drop_state(id, before.0, &mut self.storing.effects);
+            }
+        }
+        self.checkpoint.round = Round::Resting;
+    }
+}
+
+/// The metadata group has its state in a file of its own; the entry says of which operation.
+fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader) -> GroupEntry {
+    GroupEntry {
+        group,
+        last_offset: u64::MAX,
+        purge_generation: 0,
+        first_offset: 0,
+        fenced: false,
+        skipped_to: 0,
+        anchor,
+        offsets: Vec::new(),
+    }
+}

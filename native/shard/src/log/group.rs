@@ -1,0 +1,134 @@
+//! One group of a shard: its replica, its state machine, and what waits for either.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use ng_storage::store::Vouched;
+use ng_vsr::{Position, Replica, Status, Ticks};
+use ng_wire::replica::{Op, PrepareHeader, View};
+
+use super::machine::Machine;
+
+/// The bytes of an operation, shared by journal, links and state machine.
+pub type Body = Arc<Vec<u8>>;
+
+/// Names a request to whoever asked it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) replica: Replica,
+    pub(super) machine: Machine,
+    pub(super) epoch: u32,
+    /// Bodies of operations that are not executed yet, by place.
+    pub(super) bodies: BTreeMap<Op, (u128, Body)>,
+    /// What the machine has executed: the replica hears of it a moment later.
+    pub(super) executed: Op,
+    /// Handed out for execution, oldest first; the first ones may be executing.
+    pub(super) applying: VecDeque<PrepareHeader>,
+    /// How many of them the metadata machine has.
+    pub(super) executing: usize,
+    /// Who waits for which place.
+    pub(super) waiting: BTreeMap<Op, Ticket>,
+    /// The block that says that what was recovered, or founded, is there for good.
+    pub(super) recovered_block: u64,
+    /// The journal's blocks of what the replica appended and is not known to be synced.
+    appended: VecDeque<(Position, u64)>,
+    /// What the manifest says of its segments, until they are opened: then they are held against it.
+    pub(super) vouched: Option<Vouched>,
+    /// When the wheel wakes this group.
+    pub(super) armed: Option<Ticks>,
+    /// When to look whether the primary it follows is silent.
+    pub(super) watch: Option<Ticks>,
+    /// The view, and whether it had begun, when this was looked at last.
+    seen: (View, Status),
+    /// The commit that the beats have told.
+    pub(super) told: Op,
+    /// Whether it stands in the list of news.
+    pub(super) is_news: bool,
+    /// Up to where a manifest in force has the state.
+    pub(super) checkpointed: Op,
+}
+
+/// What became of a group's place in its view since the last look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nothing new.
+    Same,
+    /// It follows another primary, or a view began.
+    Follows(u8),
+    /// It neither leads nor follows now.
+    Adrift,
+    /// It leads a view that has begun.
+    Leads,
+}
+
+impl Group {
+    pub(super) fn new(replica: Replica, machine: Machine, epoch: u32, recovered_block: u64) -> Self {
+        let checkpointed = replica.commit_min();
+        Self {
+            replica,
+            machine,
+            epoch,
+            bodies: BTreeMap::new(),
+            executed: checkpointed,
+            applying: VecDeque::new(),
+            executing: 0,
+            waiting: BTreeMap::new(),
+            recovered_block,
+            appended: VecDeque::new(),
+            vouched: None,
+            armed: None,
+            watch: None,
+            seen: (View(0), Status::Rejoining),
+            told: Op::ZERO,
+            is_news: false,
+            checkpointed,
+        }
+    }
+
+    /// The replica's record at a position is in this block of the journal.
+    pub(super) fn appended(&mut self, position: Position, block: u64, synced: u64) {
+        while self.appended.front().is_some_and(|(_, block)| *block <= synced) {
+            self.appended.pop_front();
+        }
+        self.appended.push_back((position, block));
+    }
+
+    /// The block that must be synced for everything up to a position to be.
+    pub(super) fn block_of(&self, position: Position) -> u64 {
+        if position == Position::RECOVERED {
+            return self.recovered_block;
+        }
+        let found = self.appended.iter().find(|(other, _)| *other >= position);
+        found.map_or(0, |(_, block)| *block)
+    }
+
+    /// The body at a place, if it is in memory.
+    pub(super) fn body(&self, op: Op, checksum: u128) -> Option<&Body> {
+        self.bodies.get(&op).filter(|(known, _)| *known == checksum).map(|(_, body)| body)
+    }
+
+    /// What became of its place since this was asked last.
+    pub(super) fn turn(&mut self) -> Turn {
+        let now = (self.replica.view(), self.replica.status());
+        if now == self.seen {
+            return Turn::Same;
+        }
+        self.seen = now;
+        match self.replica.primary() {
+            Some(_) if self.replica.is_primary() => Turn::Leads,
+            Some(primary) => Turn::Follows(primary),
+            None => Turn::Adrift,
+        }
+    }
+
+    /// The moment at which something is due.
+    pub(super) fn deadline(&self) -> Option<Ticks> {
+        match (self.replica.deadline(), self.watch) {
+            (Some(replica), Some(watch)) => Some(replica.min(watch)),
+            (one, other) => one.or(other),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Between replicas and the journal: their records as its records, its progress as theirs.
+
+use ng_io::Environment;
+use ng_storage::journal::{self, Refused};
+use ng_storage::record::{RecordHeader, RecordKind};
+use ng_storage::record_body::{InstallBody, ViewBody};
+use ng_vsr::{Event, Position, Record, ViewRecord};
+use ng_wire::replica::Op;
+
+use super::group::Body;
+use super::machine::MetadataMachine;
+use super::outgoing::Fatal;
+use super::shard_log::{ShardLog, Waits, Work};
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Appends a record of a replica. A prepare was let in only when the journal had room; views and installs always have.
+    pub(super) fn append(&mut self, id: u64, position: Position, record: &Record, body: Option<&Body>) {
+        let appended = match record {
+            Record::Prepare(header) => {
+                let Some(body) = body.cloned() else { return self.lose(id, header.op) };
+                if let Some(group) = self.groups.get_mut(&id) {
+                    group.bodies.insert(header.op, (header.checksum, body.clone()));
+                    // It may have been handed out already, and its body have been lost since.
+                    self.executable.insert(id);
+                }
+                self.journal.append((*header).into(), body, &mut self.journal_effects)
+            }
+            Record::View(view) => {
+                let (header, body) = view_record(id, view, self.journal.synced_through());
+                self.journal.append(header, Body::new(body), &mut self.journal_effects)
+            }
+            Record::Install(anchor) => {
+                let Some(body) = self.transfers.whole(id).map(InstallBody::encode) else {
+                    return self.lose(id, anchor.op);
+                };
+                let header = RecordHeader {
+                    op: anchor.op.0,
+                    epoch: anchor.epoch,
+                    ..RecordHeader::of(RecordKind::Install, id, &body)
+                };
+                self.journal.append(header, Body::new(body), &mut self.journal_effects)
+            }
+        };
+        match appended {
+            Ok(at) => {
+                let synced = self.journal.synced_through();
+                if let Some(group) = self.groups.get_mut(&id) {
+                    group.appended(position, at.block, synced);
+                }
+            }
+            Err(refused) => self.refused(id, record, refused),
+        }
+    }
+
+    /// Whether the journal takes a prepare now; asked before a replica hears of it, for a replica cannot take it back.
+    pub(super) fn has_room(&self, group: u64, op: Op, body_bytes: usize) -> bool {
+        self.journal.has_room(group, op.0, body_bytes)
+    }
+
+    pub(super) fn perform_journal(&mut self, driver: &mut E::Driver) {
+        while !self.journal_effects.is_empty() {
+            self.shell.perform(driver, &mut self.journal_effects);
+            for effect in std::mem::take(&mut self.journal_effects) {
+                match effect {
+                    journal::Effect::Durable { through } => self.held.synced(through),
+                    journal::Effect::Damaged { group, op } => self.damaged(group, Op(op)),
+                    journal::Effect::Fatal(fault) => {
+                        let file = journal::shell::file_name(fault.file);
+                        self.fail(Fatal::Write { file, error: fault.error });
+                    }
+                    other => unreachable!("the shell performs {other:?}"),
+                }
+            }
+        }
+    }
+
+    pub(super) fn release_held(&mut self) {
+        while let Some(waits) = self.held.next() {
+            self.let_go(waits);
+        }
+    }
+
+    pub(super) fn let_go(&mut self, Waits::Message { group, to, message, body }: Waits) {
+        if to == self.identity.node {
+            let event = Event::Message { from: to, message: *message };
+            self.work.push_back(Work { group, event, body, ticket: None });
+        } else {
+            self.send(group, to, *message, body);
+        }
+    }
+
+    /// A stored record cannot be read any more.
+    fn damaged(&mut self, group: u64, op: Op) {
+        let Some(located) = self.journal.locate(group, op.0) else { return };
+        if self.identity.nodes == 1
+            && self.groups.get(&group).is_some_and(|known| op > known.replica.commit_min())
+        {
+            self.fail(Fatal::Lost { group, op });
+            return;
+        }
+        let event = Event::Unreadable { op, checksum: located.checksum };
+        self.work.push_back(Work { group, event, body: None, ticket: None });
+    }
+
+    fn lose(&mut self, group: u64, op: Op) {
+        debug_assert!(false, "a prepare comes with its body");
+        self.fail(Fatal::Lost { group, op });
+    }
+
+    fn refused(&mut self, group: u64, record: &Record, refused: Refused) {
+        // The journal failed before, and has said so; anything else was let in without asking.
+        debug_assert!(refused == Refused::Failed, "group {group:x}: {refused}: {record:?}");
+        self.failed = true;
+    }
+}
+
+fn view_record(group: u64, view: &ViewRecord, synced_through: u64) -> (RecordHeader, Vec<u8>) {
+    let body = ViewBody {
+        view: view.view.0,
+        log_view: view.log_view.0,
+        commit: view.commit.0,
+        head: view.head.0,
+        headers: view.headers.iter().rev().map(|header| (*header).into()).collect(),
+    }
+    .encode();
+    let header = RecordHeader {
+        view: view.view.0,
+        request: synced_through,
+        ..RecordHeader::of(RecordKind::View, group, &body)
+    };
+    (header, body)
+}

@@ -1,0 +1,38 @@
+//! The log of a shard: all its groups on one journal, the same code in the daemon and in the simulator.
+//!
+//! [`ShardLog`] is a value. It is given requests, frames of other nodes and completions of its files, and is turned; it
+//! submits operations to a driver and says what leaves ([`Outgoing`]). It owns every group of its shard: the replica
+//! ([`ng_vsr::Replica`]), the state machine, and what waits for either. Nothing of it walks all groups, but for the moment
+//! at which another node falls silent.
+
+mod arriving;
+mod beating;
+mod checkpoint;
+mod effects;
+mod group;
+mod held;
+mod incoming;
+mod journaling;
+mod machine;
+mod opening;
+mod outgoing;
+pub mod owner;
+mod pairs;
+mod plant;
+mod reading;
+mod serving;
+mod shard_log;
+mod state;
+mod storing;
+mod transfer;
+mod transfer_head;
+mod wheel;
+
+pub use arriving::LogRequest;
+pub use group::{Body, Ticket};
+pub use machine::{Executed, MetadataMachine};
+pub use opening::{GroupLimits, LogParts, LogRefusal};
+pub use outgoing::{Fatal, LogAnswer, Outgoing};
+#[cfg(feature = "plants")]
+pub use plant::Plant;
+pub use shard_log::{GroupStatus, LogCounts, LogIdentity, ShardLog};

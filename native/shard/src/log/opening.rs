@@ -1,0 +1,474 @@
+//! From what lies on the disk to groups that speak.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ng_io::{Driver, Environment};
+use ng_partition::{Partition, PartitionLimits};
+use ng_storage::accepted_loss::losses_of;
+use ng_storage::data_directory::OpenedShard;
+use ng_storage::home::Home;
+use ng_storage::journal::recovery::{Loss, RecoveredGroup, RecoveredPrepare};
+use ng_storage::journal::{Limits as JournalLimits, PrepareJournal, SlotState};
+use ng_storage::manifest::GroupEntry;
+use ng_storage::manifest_writer::ManifestWriter;
+use ng_storage::metadata_state::MetadataState;
+use ng_storage::record::{RecordHeader, RecordKind};
+use ng_storage::record_body::{InstallBody, OpenBody, ViewBody};
+use ng_storage::store::shell::PlanShell;
+use ng_storage::store::{SegmentStore, StoreLimits, StoreOwner, Vouched};
+use ng_vsr::{
+    ClientLimits, ClientTable, Directory, Effects, Limits, Record, Recovery, Setup, Ticks, ViewRecord,
+};
+use ng_wire::replica::{Op, Standing, Tail, View};
+use thiserror::Error;
+
+use super::checkpoint::Checkpoint;
+use super::group::{Body, Group};
+use super::held::Held;
+use super::machine::{Machine, MetadataMachine};
+use super::owner::METADATA;
+use super::pairs::Pairs;
+use super::plant::Planted;
+use super::reading::{READ_TOKENS, Reads};
+use super::serving::Exports;
+use super::shard_log::{LogCounts, LogIdentity, ShardLog, ticks};
+use super::state::{metadata_at, partition_at};
+use super::storing::Storing;
+use super::transfer::Transfers;
+use super::wheel::Wheel;
+
+/// What all groups of a shard are held to.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupLimits {
+    /// Of each log.
+    pub log: Limits,
+    /// Of the metadata group's client table.
+    pub clients: ClientLimits,
+    /// Of each partition.
+    pub partition: PartitionLimits,
+}
+
+/// What a shard's log is made from.
+#[derive(Debug)]
+pub struct LogParts<E: Environment, M> {
+    /// Who it is.
+    pub identity: LogIdentity,
+    /// Bounds.
+    pub limits: GroupLimits,
+    /// The shard's directory, opened.
+    pub shard: OpenedShard<E>,
+    /// Where everything lies.
+    pub home: Home,
+    /// Bounds of the journal.
+    pub journal_limits: JournalLimits,
+    /// Bounds of the segments.
+    pub store_limits: StoreLimits,
+    /// Segments that stay open.
+    pub files_max: usize,
+    /// Whether the file system lets files bypass the page cache.
+    pub direct: bool,
+    /// Milliseconds between two manifests.
+    pub checkpoint_period: Ticks,
+    /// The state that the metadata group's entry speaks of.
+    pub metadata_state: Option<MetadataState>,
+    /// Groups that this shard must have, with the epoch of their configuration.
+    pub expected: Vec<(u64, u32)>,
+    /// Whether the groups that must be there and are not are founded now. Else their directory was lost.
+    pub founding: bool,
+    /// Never zero, and another in each life of the node, also after its disk was wiped.
+    pub nonce: u64,
+    /// The metadata machine, empty.
+    pub metadata: M,
+    /// The first of [`LogParts::tokens`] tokens that nobody else uses with the driver, behind those of the journal.
+    pub first_token: u64,
+}
+
+/// Why a shard's log does not start.
+#[derive(Debug, Error)]
+pub enum LogRefusal {
+    /// What was acknowledged cannot be read, and no other node can have it.
+    #[error("the journal of shard {shard} has lost what was acknowledged: {losses:?}")]
+    Damaged {
+        /// Which shard.
+        shard: u16,
+        /// What, each by name.
+        losses: Vec<String>,
+    },
+    /// Others may have what an operator has accepted as lost.
+    #[error("shard {0} was told to go on without what other nodes may have")]
+    NotAlone(u16),
+    /// The state that the manifest speaks of is not one.
+    #[error("the state of group {0:016x} cannot be read")]
+    State(u64),
+    /// Numbers of the configuration contradict each other.
+    #[error("the limits of the groups contradict each other")]
+    Limits,
+}
+
+impl<E: Environment, M> LogParts<E, M> {
+    /// How many tokens a log uses besides those of its journal.
+    #[must_use]
+    pub const fn tokens(store_limits: &StoreLimits) -> u64 {
+        1 + store_limits.lanes as u64 + READ_TOKENS
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Goes on where the files end.
+    pub fn start(parts: LogParts<E, M>, driver: &E::Driver) -> Result<Self, LogRefusal> {
+        Self::start_with(parts, driver, Planted::default())
+    }
+
+    pub(super) fn start_with(
+        parts: LogParts<E, M>,
+        driver: &E::Driver,
+        planted: Planted,
+    ) -> Result<Self, LogRefusal> {
+        refuse_over_losses(&parts.identity, &parts.shard)?;
+        let LogParts { identity, limits, mut shard, store_limits, .. } = parts;
+        let mut found = shard.recovered.take_groups();
+        // A node of its own drops what was never proven, and has refused anything worse.
+        let mut losses = if identity.nodes > 1 { shard.recovered.losses() } else { Vec::new() };
+        planted.deny_damage(&mut found, &mut losses);
+        let entries = std::mem::take(&mut shard.entries);
+        let birth =
+            Birth { founding: parts.founding, nonce: parts.nonce, offsets_skipped: shard.offsets_skipped };
+        let reads = parts.first_token + 1 + u64::from(store_limits.lanes);
+        let store_shell =
+            PlanShell::new(parts.first_token + 1, store_limits.lanes as usize, parts.files_max, parts.direct);
+        let files = LogFiles {
+            journal_limits: parts.journal_limits,
+            reads: Reads::new(reads),
+            storing: Storing::new(SegmentStore::new(owner_of(&shard), parts.home, store_limits), store_shell),
+            manifest_token: parts.first_token,
+            checkpoint_period: parts.checkpoint_period,
+            state: parts.metadata_state.as_ref().map(|state| Op(state.op)),
+        };
+        let mut log = Self::resting((identity, limits, parts.metadata), shard, files, driver, planted);
+        let mut found: BTreeMap<u64, RecoveredGroup> =
+            found.into_iter().map(|group| (group.group, group)).collect();
+        let mut entries: BTreeMap<u64, GroupEntry> =
+            entries.into_iter().map(|entry| (entry.group, entry)).collect();
+        for (id, epoch) in parts.expected {
+            let found = found.remove(&id);
+            let state = kept_state(found.as_ref(), entries.remove(&id), parts.metadata_state.as_ref());
+            log.open_group(id, epoch, &birth, &Sources { found, state, losses: &losses })?;
+        }
+        Ok(log)
+    }
+
+    /// A log that has no group yet; its journal goes on where it ended.
+    fn resting(
+        (identity, limits, metadata): (LogIdentity, GroupLimits, M),
+        shard: OpenedShard<E>,
+        files: LogFiles,
+        driver: &E::Driver,
+        planted: Planted,
+    ) -> Self {
+        let now = ticks(driver.now());
+        let first_block = shard.recovered.next_sequence();
+        let mut manifest_shell = PlanShell::new(files.manifest_token, 1, 4, false);
+        manifest_shell.keep(shard.home.superblock(), shard.superblock_file);
+        let writer = ManifestWriter::new(shard.home, shard.superblocks);
+        let mut journal_effects = Vec::new();
+        let journal = PrepareJournal::resume(
+            shard.superblock.journal,
+            shard.superblock.incarnation,
+            files.journal_limits,
+            shard.recovered,
+            &mut journal_effects,
+        );
+        let mut log = Self {
+            pairs: Pairs::new(identity.nodes, identity.timing.suspicion, now),
+            identity,
+            limits,
+            journal,
+            shell: shard.shell,
+            journal_effects,
+            first_block,
+            quiet_since: Ticks::MAX,
+            groups: BTreeMap::new(),
+            metadata,
+            wheel: Wheel::new(now),
+            held: Held::new(),
+            reads: files.reads,
+            work: VecDeque::new(),
+            executable: BTreeSet::new(),
+            transfers: Transfers::default(),
+            exports: Exports::default(),
+            storing: files.storing,
+            checkpoint: Checkpoint::new(writer, manifest_shell, files.checkpoint_period, now, files.state),
+            news: VecDeque::new(),
+            beat_cursor: 0,
+            next_beat: now,
+            effects: Effects::default(),
+            outgoing: VecDeque::new(),
+            counts: LogCounts::default(),
+            now,
+            instant: driver.now(),
+            wall: driver.wall(),
+            failed: false,
+            planted,
+            due: Vec::new(),
+            silent: Vec::new(),
+        };
+        log.planted.in_journal(&mut log.journal);
+        log
+    }
+
+    fn open_group(
+        &mut self,
+        id: u64,
+        epoch: u32,
+        birth: &Birth,
+        sources: &Sources<'_>,
+    ) -> Result<(), LogRefusal> {
+        let setup = Setup {
+            group: id,
+            epoch,
+            replica: self.identity.node,
+            replicas: self.identity.nodes,
+            limits: self.limits.log,
+            timing: self.identity.timing,
+            clients: (id == METADATA).then_some(self.limits.clients),
+        };
+        let skipped = birth.offsets_skipped;
+        let (machine, clients) =
+            self.machine(id, sources.state.as_ref(), skipped).ok_or(LogRefusal::State(id))?;
+        // The open record may be among what was lost, or be one that cannot be read.
+        let known = sources.is_known() && (skipped == 0 || sources.is_opened());
+        let directory = sources.directory(&setup, birth.founding, clients);
+        let mut effects = Effects::default();
+        let nonce = birth.nonce ^ id | 1;
+        let replica = self
+            .planted
+            .open_replica(setup, directory, nonce, self.now, &mut effects)
+            .map_err(|_| LogRefusal::Limits)?;
+        let mut group = Box::new(Group::new(replica, machine, epoch, self.first_block));
+        group.vouched = sources.vouched().filter(|_| id != METADATA);
+        if !known {
+            group.recovered_block = self.append_open(id, epoch, !birth.founding);
+        }
+        self.groups.insert(id, group);
+        self.perform(id, &mut effects, None, None);
+        self.settle(id);
+        Ok(())
+    }
+
+    /// The machine of a group with what was kept of it, and the client table of the metadata group.
+    fn machine(
+        &mut self,
+        id: u64,
+        state: Option<&InstallBody>,
+        offsets_skipped: u64,
+    ) -> Option<(Machine, Option<ClientTable>)> {
+        if id != METADATA {
+            let partition = match state {
+                Some(kept) => partition_at(&GroupEntry::from_bytes(&kept.state).ok()?, self.limits.partition),
+                None => Partition::new(id, self.limits.partition),
+            };
+            let partition = partition.skipping(offsets_skipped);
+            let partition = Box::new(self.planted.in_partition(partition));
+            return Some((Machine::Partition(partition, None), None));
+        }
+        let Some(kept) = state else { return Some((Machine::Metadata, None)) };
+        let (clients, machine) = metadata_at(&kept.state, &kept.anchor, self.limits.clients)?;
+        self.metadata.install(&machine).then_some((Machine::Metadata, Some(clients)))
+    }
+
+    /// Writes that a group begins here; returns the block it is in.
+    fn append_open(&mut self, id: u64, epoch: u32, blank: bool) -> u64 {
+        let body = OpenBody { blank, replicas: (0..self.identity.nodes).map(u128::from).collect() }.encode();
+        let header = RecordHeader { epoch, ..RecordHeader::of(RecordKind::Open, id, &body) };
+        let appended = self.journal.append(header, Body::new(body), &mut self.journal_effects);
+        appended.map_or(u64::MAX, |position| position.block)
+    }
+}
+
+/// Whether something is lost that nobody has accepted, or that others may have.
+fn refuse_over_losses<E: Environment>(
+    identity: &LogIdentity,
+    shard: &OpenedShard<E>,
+) -> Result<(), LogRefusal> {
+    if identity.nodes > 1 {
+        let refused = (shard.offsets_skipped > 0).then_some(LogRefusal::NotAlone(identity.shard));
+        return refused.map_or(Ok(()), Err);
+    }
+    if shard.recovered.damage.is_empty() {
+        return Ok(());
+    }
+    let losses = losses_of(shard.superblock.shard, &shard.entries, &shard.recovered);
+    let losses = losses.into_iter().map(|loss| loss.name).collect();
+    Err(LogRefusal::Damaged { shard: identity.shard, losses })
+}
+
+/// What a log works with on the disk, besides its journal.
+struct LogFiles {
+    journal_limits: JournalLimits,
+    reads: Reads,
+    storing: Storing,
+    manifest_token: u64,
+    checkpoint_period: Ticks,
+    /// The operation of the metadata's state that the manifest in force speaks of.
+    state: Option<Op>,
+}
+
+fn owner_of<E: Environment>(shard: &OpenedShard<E>) -> StoreOwner {
+    let superblock = &shard.superblock;
+    // What goes to the trash is named by it: incarnations begin anew with each epoch.
+    let incarnation = u64::from(superblock.epoch) << 32 | superblock.incarnation;
+    StoreOwner { node: superblock.node, shard: superblock.shard, incarnation }
+}
+
+/// How the groups of this start come to be.
+struct Birth {
+    founding: bool,
+    nonce: u64,
+    /// By each partition, for a loss that was accepted.
+    offsets_skipped: u64,
+}
+
+/// What is known of a group.
+struct Sources<'a> {
+    found: Option<RecoveredGroup>,
+    /// The newest state that was kept, by the manifest or by an install record.
+    state: Option<InstallBody>,
+    losses: &'a [Loss],
+}
+
+/// The newer of what the manifest and the last install record say.
+fn kept_state(
+    found: Option<&RecoveredGroup>,
+    entry: Option<GroupEntry>,
+    metadata: Option<&MetadataState>,
+) -> Option<InstallBody> {
+    let installed = found.and_then(|found| found.install.as_ref()).map(|(_, install)| install);
+    let kept = entry.map(|entry| {
+        let state = match metadata {
+            Some(metadata) if entry.group == METADATA => metadata.encode(),
+            _ => entry.to_bytes(),
+        };
+        InstallBody { anchor: entry.anchor, state }
+    });
+    match (installed, kept) {
+        (Some(installed), Some(kept)) if kept.anchor.op >= installed.anchor.op => Some(kept),
+        (Some(installed), _) => Some(installed.clone()),
+        (None, kept) => kept,
+    }
+}
+
+impl Sources<'_> {
+    /// What the segments of a partition must hold.
+    fn vouched(&self) -> Option<Vouched> {
+        let entry = GroupEntry::from_bytes(&self.state.as_ref()?.state).ok()?;
+        let GroupEntry { last_offset, purge_generation, anchor, .. } = entry;
+        Some(Vouched { op: anchor.op, last_offset, generation: purge_generation })
+    }
+
+    fn is_known(&self) -> bool {
+        self.state.is_some() || self.is_opened()
+    }
+
+    fn is_opened(&self) -> bool {
+        self.found.as_ref().is_some_and(|found| found.open.is_some())
+    }
+
+    /// Reads the records to the replica, in an order that means the same as that in which they were written: of all view
+    /// records the last that took a log over counts, and the last of all.
+    fn directory(&self, setup: &Setup, founding: bool, clients: Option<ClientTable>) -> Directory {
+        let open = self.found.as_ref().and_then(|found| found.open.as_ref());
+        let founded = match open {
+            Some(open) => !open.blank,
+            None => founding || self.state.is_some(),
+        };
+        // A node of its own promised nothing to anybody.
+        let unsworn = setup.replicas > 1 && self.may_have_lost_a_promise();
+        let mut recovery = Recovery::new(setup, founded && !unsworn);
+        if let Some(anchor) = self.state.as_ref().and_then(|state| state.anchor.prepare()) {
+            recovery.checkpoint(anchor, clients);
+        }
+        if unsworn {
+            return recovery.finish();
+        }
+        let Some(found) = &self.found else {
+            self.report_losses(&mut recovery, 0, u64::MAX);
+            return recovery.finish();
+        };
+        let (log_view, log_time) =
+            found.log.as_ref().map_or((0, 0), |(header, body)| (body.view, header.request));
+        let (before, since): (Vec<&RecoveredPrepare>, Vec<&RecoveredPrepare>) =
+            found.prepares.iter().partition(|found| found.header.view < log_view);
+        for found in before {
+            replay_prepare(&mut recovery, found);
+        }
+        self.report_losses(&mut recovery, 0, log_time);
+        if let Some((_, body)) = &found.log {
+            recovery.replay(&Record::View(view(body)), Standing::Present);
+        }
+        for found in since {
+            replay_prepare(&mut recovery, found);
+        }
+        self.report_losses(&mut recovery, log_time + 1, u64::MAX);
+        if let Some(promise) = last_promise(found, log_view) {
+            recovery.replay(&Record::View(promise), Standing::Present);
+        }
+        recovery.finish()
+    }
+
+    /// Whether a view that this replica promised to take no part below may be lost: then it promises nothing until others
+    /// told it the view. What was never proven was never promised, and what was lost before the last log was taken over
+    /// was no later promise.
+    fn may_have_lost_a_promise(&self) -> bool {
+        let found = self.found.as_ref();
+        let log_time = found.and_then(|found| found.log.as_ref()).map_or(0, |(header, _)| header.request);
+        let named = found.is_some_and(|found| !found.damaged.is_empty());
+        let vote = found.and_then(|found| found.vote.as_ref()).map_or(0, |(_, vote)| vote.log_view);
+        let log = found.and_then(|found| found.log.as_ref()).map_or(0, |(_, log)| log.view);
+        named || vote > log || self.losses.iter().any(|loss| loss.proven && loss.last > log_time)
+    }
+
+    /// Reports what is lost among these blocks. A node of its own has accepted what was not proven, and refused the rest.
+    fn report_losses(&self, recovery: &mut Recovery, from: u64, through: u64) {
+        for loss in self.losses.iter().filter(|loss| (from..=through).contains(&loss.last)) {
+            recovery.lost(if loss.proven { Tail::Damaged } else { Tail::Unproven });
+        }
+    }
+}
+
+/// The last view that a replica may have promised to take no part below, if it is later than that of its log. A crash can
+/// lose the record of a view and leave prepares of it.
+fn last_promise(found: &RecoveredGroup, log_view: u64) -> Option<ViewRecord> {
+    let prepared = found.prepares.iter().map(|found| found.header.view).max().unwrap_or(0);
+    let vote = found.vote.as_ref().map(|(_, body)| view(body));
+    match vote {
+        Some(vote) if vote.view.0 >= prepared => Some(vote),
+        _ if prepared > log_view => Some(ViewRecord {
+            view: View(prepared),
+            log_view: View(log_view),
+            commit: Op::ZERO,
+            head: Op::ZERO,
+            headers: Vec::new(),
+        }),
+        _ => None,
+    }
+}
+
+fn replay_prepare(recovery: &mut Recovery, found: &RecoveredPrepare) {
+    let standing = match found.state {
+        SlotState::Present => Standing::Present,
+        SlotState::Empty | SlotState::Damaged => Standing::Damaged,
+    };
+    if let Some(header) = found.header.prepare() {
+        recovery.replay(&Record::Prepare(header), standing);
+    }
+}
+
+fn view(body: &ViewBody) -> ViewRecord {
+    ViewRecord {
+        view: View(body.view),
+        log_view: View(body.log_view),
+        commit: Op(body.commit),
+        head: Op(body.head),
+        headers: body.headers.iter().rev().filter_map(RecordHeader::prepare).collect(),
+    }
+}

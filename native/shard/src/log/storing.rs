@@ -1,0 +1,122 @@
+//! From executed operations to segments, behind everybody's back: the journal holds what is not there yet.
+
+use ng_io::{Completion, Environment};
+use ng_partition::{Applied, Effect as Change};
+use ng_storage::store::shell::PlanShell;
+use ng_storage::store::{self, CommittedBatch, SegmentStore};
+use ng_wire::replica::Op;
+
+use super::group::Body;
+use super::machine::MetadataMachine;
+use super::outgoing::Fatal;
+use super::owner::METADATA;
+use super::shard_log::ShardLog;
+
+/// The segments of a shard, and the hands that write them.
+#[derive(Debug)]
+pub(super) struct Storing {
+    pub(super) store: SegmentStore,
+    pub(super) shell: PlanShell,
+    pub(super) effects: Vec<store::Effect>,
+}
+
+impl Storing {
+    pub(super) const fn new(store: SegmentStore, shell: PlanShell) -> Self {
+        Self { store, shell, effects: Vec::new() }
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// A partition changed: its segments follow.
+    pub(super) fn follow_change(&mut self, id: u64, op: Op, generation: u64, applied: &Applied, body: &Body) {
+        self.open_segments(id);
+        let Storing { store, effects, .. } = &mut self.storing;
+        match applied {
+            Applied::Done(Change::Batch(batch)) => {
+                let committed = CommittedBatch {
+                    op: op.0,
+                    generation,
+                    base_offset: batch.header.base_offset,
+                    last_offset: batch.last_offset,
+                    timestamp: batch.header.base_timestamp,
+                    messages: batch.messages,
+                    bytes: body.clone(),
+                };
+                store.append(id, committed, self.instant, effects);
+            }
+            Applied::Done(Change::Purge { generation }) => store.purge(id, *generation, op.0, effects),
+            Applied::Done(Change::TruncatePrefix { first_offset }) => {
+                store.truncate_prefix(id, generation, *first_offset, effects);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the completion of a step of the store.
+    pub(super) fn stored(&mut self, driver: &mut E::Driver, completion: Completion) {
+        let Storing { store, shell, effects } = &mut self.storing;
+        if let Some((lane, result)) = shell.completed(driver, completion) {
+            store.step(store::Event::Ended { lane, result }, self.instant, effects);
+        }
+    }
+
+    /// Starts what the store wants done, and hears what it has done.
+    pub(super) fn perform_store(&mut self, driver: &mut E::Driver) {
+        let due = self.storing.store.next_deadline().is_some_and(|due| due <= self.instant);
+        if due {
+            self.storing.store.step(store::Event::Due, self.instant, &mut self.storing.effects);
+        }
+        while !self.storing.effects.is_empty() {
+            for effect in std::mem::take(&mut self.storing.effects) {
+                self.perform_store_effect(driver, effect);
+            }
+        }
+    }
+
+    fn perform_store_effect(&mut self, driver: &mut E::Driver, effect: store::Effect) {
+        match effect {
+            store::Effect::Run { lane, plan } => self.storing.shell.start(driver, lane, plan),
+            store::Effect::Synced { group, .. } => self.segments_follow(group),
+            store::Effect::StateWritten { group, op } => self.segments_synced(group, op),
+            store::Effect::GivenUp { group } => {
+                if group == METADATA {
+                    self.state_given_up(group);
+                } else {
+                    self.give_up_transfer(group);
+                }
+            }
+            store::Effect::Opened { group, .. } => {
+                self.segments_follow(group);
+                self.messages_opened(group);
+            }
+            store::Effect::Damaged { group, .. } => self.messages_damaged(group),
+            store::Effect::Read { group, entry, offset, bytes } => {
+                self.piece_read(group, &entry, offset, bytes.as_ref());
+            }
+            store::Effect::Imported { group } => self.piece_written(group),
+            store::Effect::Installed { group } => self.messages_installed(group),
+            store::Effect::Fatal(fault) => {
+                let file = fault.path.display().to_string();
+                self.fail(Fatal::Write { file, error: fault.error });
+            }
+            store::Effect::Pressure { .. } | store::Effect::Removed { .. } => {}
+        }
+    }
+
+    /// Opens what a group has on the disk, at its first use after a start, and holds it against what the manifest vouches for.
+    pub(super) fn open_segments(&mut self, id: u64) {
+        if let Some(vouched) = self.groups.get_mut(&id).and_then(|group| group.vouched.take()) {
+            self.storing.store.open(id, Some(vouched), &mut self.storing.effects);
+        }
+    }
+
+    /// The segments of a group have come further: a batch that is on the disk was the last one up to the operations behind
+    /// it, too, and a group that was opened may hold everything.
+    fn segments_follow(&mut self, group: u64) {
+        // A state of the metadata is no batch; it has a word of its own.
+        if group != METADATA {
+            let synced = self.storing.store.synced(group);
+            self.segments_synced(group, synced);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a shard publishes at the end of a turn.
+
+use ng_io::{Driver, Environment};
+use ng_wire::table::metric::{Cell, Metric};
+use ng_wire::table::outcome::LoginOutcome;
+
+use super::Shard;
+
+impl<E: Environment> Shard<E> {
+    pub(super) fn publish(&mut self) {
+        self.turns += 1;
+        let metrics = &self.desk.metrics;
+        let traffic = self.connections.traffic();
+        let counters = self.driver.counters();
+        let rings = self.desk.mailboxes.rings();
+        for (cell, value) in [
+            (const { Cell::of(Metric::ShardTurns) }, self.turns),
+            (const { Cell::of(Metric::ConnectionsOpen) }, self.connections.count() as u64),
+            (const { Cell::of(Metric::ConnectionsUnauthenticated) }, self.connections.strangers() as u64),
+            (const { Cell::of(Metric::BytesReceived) }, traffic.bytes_received),
+            (const { Cell::of(Metric::BytesSent) }, traffic.bytes_sent),
+            (const { Cell::of(Metric::Doorbells) }, rings),
+            (const { Cell::of(Metric::IoSyscalls) }, counters.syscalls),
+            (const { Cell::of(Metric::IoOperations) }, counters.operations),
+            (const { Cell::of(Metric::LogEventsLost) }, self.desk.log.lost()),
+        ] {
+            metrics.set(cell, value);
+        }
+        if let Some(registry) = &self.desk.registry {
+            let logins = registry.login_counts();
+            metrics.set(const { Cell::of(Metric::SessionsOpen) }, registry.sessions() as u64);
+            metrics.set(const { Cell::of(Metric::RecordRingFull) }, registry.ring_full_count());
+            metrics.set(Cell::login(LoginOutcome::Ok), logins.ok);
+            metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
+            metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
+        }
+        // Rung every turn that left something for Python: a bell that is not slept on costs one load.
+        let told = self.desk.log.told();
+        let records = self.desk.registry.as_mut().is_some_and(|registry| registry.take_written());
+        if records || told != self.events_told {
+            self.events_told = told;
+            self.python_bell.ring();
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a shard does for its log in a turn.
+
+use ng_io::Environment;
+
+use super::Shard;
+use crate::ending::Ending;
+use crate::frame::EndedSession;
+use crate::log::Outgoing;
+use crate::register::Registry;
+use crate::route;
+
+impl<E: Environment> Shard<E> {
+    /// Asks the log for what waits for it, turns it, and heeds what it says.
+    pub(super) fn turn_log(&mut self) -> Result<(), Ending> {
+        if let Some(registry) = &mut self.desk.registry {
+            for (ticket, request) in registry.log_requests() {
+                self.log.request(ticket, request);
+            }
+        }
+        self.log.turn(&mut self.driver);
+        let said: Vec<Outgoing> = self.log.outgoing().collect();
+        for outgoing in said {
+            self.heed(outgoing)?;
+        }
+        let ended = self.desk.registry.as_mut().map(Registry::take_ended).unwrap_or_default();
+        for (shard, ended) in ended {
+            if shard == self.desk.id {
+                self.end_session(&ended);
+            } else {
+                route::route_session_ended(&mut self.desk.mailboxes, shard, ended);
+            }
+        }
+        Ok(())
+    }
+
+    fn heed(&mut self, outgoing: Outgoing) -> Result<(), Ending> {
+        match (outgoing, &mut self.desk.registry) {
+            (Outgoing::Answer { ticket, answer }, Some(registry)) => {
+                if let Some((shard, answer)) = registry.logged(ticket, answer) {
+                    self.answer_on(shard, answer);
+                }
+            }
+            (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
+            (Outgoing::Fatal(fatal), _) => return Err(Ending::from(*fatal)),
+            // A node of its own has nobody to send to, and clients of partitions are not served yet.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The client hears of it with its next request. The session may have been replaced on its connection meanwhile.
+    pub(super) fn end_session(&mut self, ended: &EndedSession) {
+        if let Some(peer) = self.connections.peer_mut(ended.connection)
+            && peer.bound.is_some_and(|bound| bound.session == ended.session)
+        {
+            peer.ended = Some(ended.reason);
+        }
+    }
+
+    /// Lets the log write down where its groups stand. Returns whether that is done.
+    pub(super) fn stop_log(&mut self) -> bool {
+        self.log.begin_stop();
+        self.log.is_stopped()
+    }
+}

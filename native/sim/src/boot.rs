@@ -1,0 +1,216 @@
+//! The start of a process on a simulated machine.
+
+use std::fmt;
+use std::time::Duration;
+
+use ng_io::simulated::Random;
+use ng_io::{DriverLimits, Environment, SimulatedEnvironment};
+use ng_partition::PartitionLimits;
+use ng_shard::log::owner::{METADATA, owner};
+use ng_shard::log::{GroupLimits, LogIdentity, LogParts, LogRefusal, ShardLog};
+use ng_storage::boot::BootError;
+use ng_storage::data_directory::{DataDirectory, Identity, Settings};
+use ng_storage::founding::LayoutState;
+use ng_storage::home::Home;
+use ng_storage::journal::Limits as JournalLimits;
+use ng_storage::layout::Layout;
+use ng_storage::resharding::Resharding;
+use ng_storage::store::StoreLimits;
+use ng_storage::store::plan::PlanFault;
+use ng_storage::superblock::Genesis;
+use ng_vsr::{ClientLimits, Limits, Timing};
+
+use crate::node::{Node, Shard};
+use crate::plan::Plan;
+use crate::rows::Rows;
+
+const JOURNAL: JournalLimits = JournalLimits {
+    file_bytes: 128 * 1024,
+    files_max: 8,
+    block_bytes_target: 32 * 1024,
+    queued_bytes_max: 256 * 1024,
+    window_max: 1024,
+    slots_max: 8 * 1024,
+};
+
+const DRIVER: DriverLimits = DriverLimits { operations_max: 256, handles_max: 256 };
+
+const STORE: StoreLimits = StoreLimits {
+    segment_bytes: 64 * 1024,
+    flush_bytes: 16 * 1024,
+    flush_delay: Duration::from_millis(500),
+    plan_bytes_max: 64 * 1024,
+    buffered_bytes_max: 1 << 20,
+    batch_bytes_max: 32 * 1024,
+    lanes: 2,
+    retry_delay: Duration::from_millis(100),
+};
+
+/// Tokens of a shard's driver: those of the journal come first.
+const JOURNAL_TOKEN: u64 = 1;
+const LOG_TOKEN: u64 = 100;
+
+/// Why a process did not start.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// Its directory was refused.
+    Directory(BootError),
+    /// Its log was refused.
+    Log(LogRefusal),
+}
+
+impl Refused {
+    /// Whether the disk failed, and may not the next time.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Directory(BootError::Io(_)) | Self::Log(LogRefusal::Damaged { .. }))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(error) => error.fmt(out),
+            Self::Log(refusal) => refusal.fmt(out),
+        }
+    }
+}
+
+/// Where a process keeps its files.
+pub(crate) fn home() -> Home {
+    Home::new("data")
+}
+
+/// All groups of a world, with the epochs of their configurations.
+#[must_use]
+pub(crate) fn groups(plan: &Plan) -> Vec<(u64, u32)> {
+    let partitions = (0..plan.partitions).map(|number| (1 << 12 | number, 1));
+    partitions.chain([(METADATA, 1)]).collect()
+}
+
+/// Opens every shard of a node, and founds its directory first if there is none.
+pub(crate) fn boot(node: &Node, plan: &Plan, founding: bool) -> Result<Vec<Shard>, Refused> {
+    node.environment.boot(|| open_node(node, plan, founding))
+}
+
+fn open_node(node: &Node, plan: &Plan, founding: bool) -> Result<Vec<Shard>, Refused> {
+    let directory = DataDirectory::new(node.environment.clone(), home(), settings());
+    let mut chance = Random::new(plan.seed ^ u64::from(node.number) << 48 ^ node.lives << 32);
+    let layout = match directory.layout().map_err(Refused::Directory)? {
+        LayoutState::Complete(layout) => layout,
+        _ => {
+            let identity = Identity { cluster: plan.seed.into(), node: u128::from(node.number) + 1 };
+            let mut random = || u128::from(chance.next()) << 64 | u128::from(chance.next());
+            let founded = directory.found(identity, node.shard_count.into(), &mut random);
+            founded.map_err(Refused::Directory)?
+        }
+    };
+    let layout = reshard(node, plan, &directory, layout, &mut chance);
+    let shards = u16::try_from(layout.shard_count).unwrap_or(1);
+    (0..shards).map(|shard| open_shard(node, plan, &directory, &layout, shard, founding)).collect()
+}
+
+/// Gives the node the number of shards that it shall have. Where that is refused the count stays as it was: the refusal
+/// changes nothing, and the next start tries again.
+fn reshard(
+    node: &Node,
+    plan: &Plan,
+    directory: &DataDirectory<SimulatedEnvironment>,
+    layout: Layout,
+    chance: &mut Random,
+) -> Layout {
+    if layout.shard_count == u32::from(node.shard_count) {
+        return layout;
+    }
+    let owner = |group, shards: u32| u32::from(owner(group, u16::try_from(shards).unwrap_or(1)));
+    let mut random = || u128::from(chance.next()) << 64 | u128::from(chance.next());
+    let change = Resharding {
+        shard_count: node.shard_count.into(),
+        owner: &owner,
+        random: &mut random,
+        solo: plan.nodes() == 1,
+    };
+    directory.change_shard_count(&layout, change).unwrap_or(layout)
+}
+
+fn settings() -> Settings {
+    Settings {
+        genesis: Genesis { frame_bytes_max: 32 * 1024, pipeline_depth: 16, client_table_slots: 16 },
+        journal: JOURNAL,
+        direct: true,
+        first_token: JOURNAL_TOKEN,
+    }
+}
+
+fn open_shard(
+    node: &Node,
+    plan: &Plan,
+    directory: &DataDirectory<SimulatedEnvironment>,
+    layout: &Layout,
+    shard: u16,
+    founding: bool,
+) -> Result<Shard, Refused> {
+    let io =
+        |error| Refused::Directory(BootError::from(PlanFault { path: "data".into(), error, reading: false }));
+    let mut driver = node.environment.driver(DRIVER).map_err(io)?;
+    let opened = directory.open_shard(&mut driver, layout, shard.into()).map_err(Refused::Directory)?;
+    let metadata_entry = opened.entries.iter().find(|entry| entry.group == METADATA);
+    let metadata_state = metadata_entry
+        .map(|entry| directory.metadata_state(&mut driver, METADATA, entry.anchor.op))
+        .transpose()
+        .map_err(Refused::Directory)?;
+    let shards = u16::try_from(layout.shard_count).unwrap_or(1);
+    let mut chance =
+        Random::new(plan.seed ^ u64::from(node.number) << 48 ^ node.lives << 32 ^ u64::from(shard) << 16);
+    let parts = LogParts {
+        identity: LogIdentity {
+            cluster: layout.cluster,
+            node: node.number,
+            nodes: plan.nodes(),
+            shard,
+            shards,
+            // A disk that was replaced knows nothing of the lives before; the others still do.
+            incarnation: node.lives,
+            timing: Timing::default(),
+        },
+        limits: limits(plan),
+        shard: opened,
+        home: directory.home().clone(),
+        journal_limits: JOURNAL,
+        store_limits: STORE,
+        files_max: 8,
+        direct: true,
+        checkpoint_period: 200 + chance.below(3_000),
+        metadata_state,
+        expected: groups(plan).into_iter().filter(|(group, _)| owner(*group, shards) == shard).collect(),
+        founding,
+        nonce: chance.next() | 1,
+        metadata: Rows::new(chance.below(30)),
+        first_token: LOG_TOKEN,
+    };
+    #[cfg(feature = "plants")]
+    let log = ShardLog::start_planted(parts, &driver, plan.plant.map(crate::plants::Plant::place));
+    #[cfg(not(feature = "plants"))]
+    let log = ShardLog::start(parts, &driver);
+    let log = log.map_err(Refused::Log)?;
+    Ok(Shard::new(driver, log))
+}
+
+fn limits(plan: &Plan) -> GroupLimits {
+    let mut random = Random::new(plan.seed ^ 0x6c69_6d69);
+    let backlog = 16 + random.below(64);
+    GroupLimits {
+        log: Limits {
+            pipeline: 1 + random.below(16),
+            backlog,
+            retained: 1 + random.below(16),
+            applying: 1 + random.below(8),
+            repair: 1 + random.below(16),
+        },
+        clients: ClientLimits {
+            clients: u32::try_from(1 + random.below(plan.registrants as u64 + 2)).unwrap_or(1),
+            replies: 5,
+            reply_bytes: 256,
+        },
+        partition: PartitionLimits::default(),
+    }
+}

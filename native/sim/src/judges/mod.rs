@@ -1,0 +1,13 @@
+//! What must never happen, watched from outside. A judge knows nothing of how the nodes do what they do.
+
+mod history;
+mod promises;
+mod segments;
+
+pub use history::History;
+pub use promises::Promises;
+pub use segments::Messages;
+
+/// What a judge found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict(pub String);

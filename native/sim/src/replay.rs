@@ -1,0 +1,145 @@
+//! A plan as words of a command line, and back: what is told of a world that fails is all that it takes to live it again.
+
+use std::num::ParseIntError;
+
+use crate::plan::{Fault, Plan};
+use crate::plants::Plant;
+
+/// More nodes than any quorum of ours has.
+const NODES_MAX: usize = 9;
+
+/// More shards and groups than make a world that ends.
+const SHARDS_MAX: u16 = 64;
+const PARTITIONS_MAX: u64 = 4_096;
+
+/// The one command that lives this very world again.
+#[must_use]
+pub fn command(plan: &Plan) -> String {
+    let features = if plan.plant.is_some() { " --features plants" } else { "" };
+    format!("cargo run --profile ci -p ng-sim{features} -- --replay {}", words(plan))
+}
+
+/// Every choice of a plan that shrinking or the command line may have made.
+#[must_use]
+pub fn words(plan: &Plan) -> String {
+    let faults: Vec<String> = plan.faults.iter().map(|fault| format!("{fault:?}")).collect();
+    let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
+    let mut words = format!(
+        "--seed {} --shards {} --faults {} --between-faults {} --partitions {} --registrants {} --producers {} \
+         --requests {} --bad-disk {}",
+        plan.seed,
+        shards.join(","),
+        if faults.is_empty() { "none".to_owned() } else { faults.join(",") },
+        plan.between_faults,
+        plan.partitions,
+        plan.registrants,
+        plan.producers,
+        if plan.requests_max == u64::MAX { "all".to_owned() } else { plan.requests_max.to_string() },
+        plan.bad_disk.map_or("none".to_owned(), |bad| bad.to_string()),
+    );
+    if let Some(plant) = plan.plant {
+        words.push_str(&format!(" --plant {plant:?}"));
+    }
+    words
+}
+
+/// Makes one choice; false if the word is none of a plan.
+pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> {
+    let bad = |fault: ParseIntError| format!("{word} cannot be {value:?}: {fault}");
+    match word {
+        "--shards" => {
+            plan.shards =
+                value.split(',').map(|count| count.parse().map_err(bad)).collect::<Result<_, _>>()?;
+            plan.bad_disk = plan.bad_disk.filter(|bad| usize::from(*bad) < plan.shards.len());
+        }
+        "--faults" => plan.faults = faults(value)?,
+        "--between-faults" => plan.between_faults = value.parse().map_err(bad)?,
+        "--partitions" => plan.partitions = value.parse().map_err(bad)?,
+        "--registrants" => plan.registrants = value.parse().map_err(bad)?,
+        "--producers" => plan.producers = value.parse().map_err(bad)?,
+        "--requests" if value == "all" => plan.requests_max = u64::MAX,
+        "--requests" => plan.requests_max = value.parse().map_err(bad)?,
+        "--bad-disk" if value == "none" => plan.bad_disk = None,
+        "--bad-disk" => plan.bad_disk = Some(value.parse().map_err(bad)?),
+        "--plant" => plan.plant = Some(plant(value)?),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The bug of a name, in a build that can plant it.
+pub fn plant(name: &str) -> Result<Plant, String> {
+    let plant = Plant::named(name).map_err(|unknown| unknown.to_string())?;
+    if cfg!(feature = "plants") {
+        return Ok(plant);
+    }
+    Err("this build can plant no bugs: build it with --features plants".to_owned())
+}
+
+/// Whether such a world can be; else why not.
+pub fn check(plan: &Plan) -> Result<(), String> {
+    let nodes = plan.shards.len();
+    let flaw = if !(1..=NODES_MAX).contains(&nodes) {
+        format!("a world has 1 to {NODES_MAX} nodes, not {nodes}")
+    } else if plan.shards.iter().any(|shards| !(1..=SHARDS_MAX).contains(shards)) {
+        format!("a node has 1 to {SHARDS_MAX} shards")
+    } else if !(1..=PARTITIONS_MAX).contains(&plan.partitions) {
+        format!("a world has 1 to {PARTITIONS_MAX} partitions, not {}", plan.partitions)
+    } else if plan.registrants + plan.producers == 0 {
+        "a world needs a client".to_owned()
+    } else if plan.between_faults == 0 {
+        "between two faults passes at least a millisecond".to_owned()
+    } else if plan.bad_disk.is_some_and(|bad| usize::from(bad) >= nodes) {
+        format!("the bad disk is that of a node from 0 to {}", nodes - 1)
+    } else {
+        return Ok(());
+    };
+    Err(flaw)
+}
+
+fn faults(value: &str) -> Result<Vec<Fault>, String> {
+    let named = |name: &str| {
+        let found = Fault::ALL.into_iter().find(|fault| format!("{fault:?}") == name);
+        found.ok_or_else(|| format!("there is no fault {name:?}; these are known: {:?}", Fault::ALL))
+    };
+    if value == "none" { Ok(Vec::new()) } else { value.split(',').map(named).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn back(words: &str) -> Plan {
+        let words: Vec<&str> = words.split(' ').collect();
+        let (pairs, rest) = words.as_chunks::<2>();
+        assert!(rest.is_empty(), "a word without a value");
+        let seed =
+            pairs.iter().find(|[word, _]| *word == "--seed").expect("a seed")[1].parse().expect("a number");
+        let mut plan = Plan::draw(seed, None);
+        for [word, value] in pairs.iter().filter(|[word, _]| *word != "--seed") {
+            assert_eq!(change(&mut plan, word, value), Ok(true), "{word} {value}");
+        }
+        plan
+    }
+
+    #[test]
+    fn words_say_all_of_a_plan() {
+        for seed in 0..200 {
+            let nodes = [None, Some(1), Some(3), Some(5)][usize::try_from(seed % 4).expect("below four")];
+            let mut plan = Plan::draw(seed, nodes);
+            assert_eq!(back(&words(&plan)), plan);
+            assert_eq!(check(&plan), Ok(()));
+            plan.faults.truncate(1);
+            plan.requests_max = seed;
+            plan.shards = vec![1, 2];
+            plan.bad_disk = None;
+            assert_eq!(back(&words(&plan)), plan);
+        }
+    }
+
+    #[test]
+    fn a_bug_is_planted_only_where_it_can_be() {
+        let planted = change(&mut Plan::draw(1, None), "--plant", "SmallQuorum");
+        assert_eq!(planted.is_ok(), cfg!(feature = "plants"));
+    }
+}

@@ -1,0 +1,107 @@
+//! Many worlds, on all CPUs, and what they came to.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use crate::panics::caught;
+use crate::plan::{Fault, Plan};
+use crate::world::{Outcome, World};
+
+/// A world that failed.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What it was like.
+    pub plan: Box<Plan>,
+    /// What the judge said.
+    pub verdict: String,
+}
+
+/// What many worlds came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Worlds that were lived to the end.
+    pub worlds: u64,
+    /// Requests that were acknowledged in them.
+    pub acknowledged: u64,
+    /// Processes that were started again.
+    pub restarts: u64,
+    /// Operations executed.
+    pub operations: u64,
+    /// In how many worlds each kind of fault was possible.
+    pub faults: BTreeMap<Fault, u64>,
+    /// Worlds that failed, by seed.
+    pub failures: Vec<Failure>,
+}
+
+/// Lives one world to its end. A panic anywhere in it is a failure like any other.
+pub fn live(plan: &Plan) -> Result<Outcome, Failure> {
+    let lived = caught(|| World::new(plan.clone(), false).run());
+    lived
+        .and_then(|lived| lived.map_err(|verdict| verdict.0))
+        .map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict })
+}
+
+/// The story of a world, line by line, and what it came to.
+pub fn tell(plan: &Plan) -> (Vec<String>, Result<Outcome, Failure>) {
+    let mut world = World::new(plan.clone(), true);
+    let lived = caught(|| world.run());
+    let ended = lived.and_then(|lived| lived.map_err(|verdict| verdict.0));
+    let ended = ended.map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict });
+    (world.story().map(str::to_owned).collect(), ended)
+}
+
+/// Lives the worlds of `seeds`, as `draw` draws them, on `threads` threads; `go_on` is asked before each.
+pub fn live_many(
+    seeds: Range<u64>,
+    threads: usize,
+    draw: impl Fn(u64) -> Plan + Sync,
+    go_on: impl FnMut(&Summary) -> bool + Send,
+) -> Summary {
+    let next = AtomicU64::new(seeds.start);
+    let shared = Mutex::new((Summary::default(), go_on));
+    let live_on = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            {
+                let (summary, go_on) = &mut *shared.lock().expect("no world panics here");
+                if !go_on(summary) {
+                    return;
+                }
+            }
+            let plan = draw(seed);
+            let lived = live(&plan);
+            shared.lock().expect("no world panics here").0.add(&plan, lived);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(live_on);
+        }
+    });
+    let (mut summary, _) = shared.into_inner().expect("no world panics here");
+    summary.failures.sort_by_key(|failure| failure.plan.seed);
+    summary
+}
+
+impl Summary {
+    fn add(&mut self, plan: &Plan, lived: Result<Outcome, Failure>) {
+        self.worlds += 1;
+        for fault in &plan.faults {
+            *self.faults.entry(*fault).or_default() += 1;
+        }
+        match lived {
+            Ok(outcome) => {
+                self.acknowledged += outcome.acknowledged as u64;
+                self.restarts += outcome.restarts;
+                self.operations += outcome.operations;
+            }
+            Err(failure) => self.failures.push(failure),
+        }
+    }
+}

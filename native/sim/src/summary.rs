@@ -1,0 +1,56 @@
+//! What a run of many worlds came to, in words.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::plan::LIFE;
+use crate::replay::command;
+use crate::run::Summary;
+
+/// What went into a run, beside the worlds.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// The first seed.
+    pub first_seed: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// On how many threads.
+    pub threads: usize,
+}
+
+/// One line: how many worlds, what happened in them, how fast.
+#[must_use]
+pub fn in_short(summary: &Summary, effort: &Effort) -> String {
+    let virtual_seconds = (summary.worlds * LIFE / 1_000) as f64;
+    let seconds = effort.elapsed.as_secs_f64().max(0.001);
+    let speed = virtual_seconds / (seconds * effort.threads as f64);
+    format!(
+        "{} worlds, {} failed; {} requests acknowledged, {} operations, {} restarts; {seconds:.1} s on {} threads, \
+         {speed:.0}x real time on each",
+        summary.worlds,
+        summary.failures.len(),
+        summary.acknowledged,
+        summary.operations,
+        summary.restarts,
+        effort.threads,
+    )
+}
+
+/// A page: the line, the kinds of faults, and every failure with the command that lives it again.
+#[must_use]
+pub fn in_full(summary: &Summary, effort: &Effort) -> String {
+    let mut page = format!(
+        "{}\nseeds from {}\n\nworlds with each kind of fault:\n",
+        in_short(summary, effort),
+        effort.first_seed
+    );
+    for (fault, worlds) in &summary.faults {
+        let _ = writeln!(page, "  {:<14} {worlds}", format!("{fault:?}"));
+    }
+    let _ = writeln!(page, "\nfailures: {}", summary.failures.len());
+    for failure in &summary.failures {
+        let verdict: String = failure.verdict.chars().take(400).collect();
+        let _ = writeln!(page, "seed {}: {verdict}\n  {}", failure.plan.seed, command(&failure.plan));
+    }
+    page
+}

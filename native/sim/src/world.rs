@@ -1,0 +1,476 @@
+//! Nodes, links and clients under one clock, and what goes wrong among them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::path::Path;
+
+use ng_io::simulated::{NetworkFaults, Random, SimulatedClock, SimulatedNetwork};
+use ng_shard::log::owner::METADATA;
+use ng_shard::log::{Fatal, LogAnswer, LogRequest, Outgoing, Ticket};
+use ng_wire::replica::Op;
+
+use crate::boot;
+use crate::client::{Client, Role};
+use crate::judges::{History, Messages, Promises, Verdict};
+use crate::node::{MILLI, Node};
+use crate::plan::{Fault, Plan};
+use crate::story::Story;
+
+/// When clients ask nothing new any more, before the end, in milliseconds.
+const SILENCE: u64 = 4_000;
+
+/// Rounds at one moment after which something is done over and over.
+const STILL_MAX: u64 = 100_000;
+
+/// Steps that may pass in one moment.
+const STEPS_MAX: u64 = 100_000;
+
+/// Something that the world brings about.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    Ask { client: usize },
+    Request { node: u8, ticket: Ticket, request: Box<LogRequest> },
+    Answer { ticket: Ticket, answer: LogAnswer },
+    Fault,
+    Ambush,
+    Start { node: u8 },
+    Heal { node: u8 },
+}
+
+/// What a world came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Requests that were acknowledged.
+    pub acknowledged: usize,
+    /// Processes that were started, beyond the first of each node.
+    pub restarts: u64,
+    /// Operations that were executed first, over all groups.
+    pub operations: u64,
+    /// A digest of everything that the disks did, in order.
+    pub trace: u64,
+}
+
+/// A cluster and its clients.
+pub struct World {
+    pub(crate) plan: Plan,
+    clock: SimulatedClock,
+    pub(crate) now: u64,
+    pub(crate) random: Random,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) network: SimulatedNetwork,
+    clients: Vec<Client>,
+    tickets: BTreeMap<Ticket, usize>,
+    next_ticket: u64,
+    happenings: BinaryHeap<Reverse<(u64, u64)>>,
+    content: BTreeMap<u64, Happening>,
+    sequence: u64,
+    asked: u64,
+    history: History,
+    promises: Promises,
+    messages: Messages,
+    pub(crate) story: Story,
+    /// Groups that cannot be decided, and when that was said last.
+    undecidable: BTreeMap<u64, u64>,
+    pub(crate) healed: bool,
+    /// Whether a fault waits for the next request.
+    pub(crate) ambush: bool,
+    outgoing: VecDeque<Outgoing>,
+}
+
+impl World {
+    /// A world about to begin. `told`: its story is written down.
+    #[must_use]
+    pub fn new(plan: Plan, told: bool) -> Self {
+        let mut random = Random::new(plan.seed ^ 0x776f_726c_6421);
+        let clock = SimulatedClock::default();
+        let nodes = (0..plan.nodes()).map(|number| Node::new(number, &clock, &plan)).collect();
+        let network = SimulatedNetwork::new(random.next());
+        let mut world = Self {
+            clock,
+            now: 0,
+            random,
+            nodes,
+            network,
+            clients: clients(&plan),
+            tickets: BTreeMap::new(),
+            next_ticket: 1,
+            happenings: BinaryHeap::new(),
+            content: BTreeMap::new(),
+            sequence: 0,
+            asked: 0,
+            history: History::default(),
+            promises: Promises::default(),
+            messages: Messages::default(),
+            story: Story::new(told),
+            undecidable: BTreeMap::new(),
+            healed: false,
+            ambush: false,
+            outgoing: VecDeque::new(),
+            plan,
+        };
+        let weather = world.weather();
+        world.network.set_weather(weather);
+        for node in 0..world.plan.nodes() {
+            world.at(0, Happening::Start { node });
+        }
+        for client in 0..world.clients.len() {
+            world.at(100 * MILLI, Happening::Ask { client });
+        }
+        world.at(world.plan.between_faults * MILLI, Happening::Fault);
+        world
+    }
+
+    fn weather(&mut self) -> NetworkFaults {
+        let (plan, random) = (&self.plan, &mut self.random);
+        let mut rate =
+            |fault, most| if plan.has(fault) { u32::try_from(random.below(most)).unwrap_or(0) } else { 0 };
+        NetworkFaults {
+            loss: rate(Fault::Loss, 100),
+            duplication: rate(Fault::Duplication, 100),
+            reorder: plan.has(Fault::Reordering),
+            delay_min: MILLI / 10,
+            delay_max: MILLI * (1 + random.below(20)),
+        }
+    }
+
+    /// Lives to the end.
+    pub fn run(&mut self) -> Result<Outcome, Verdict> {
+        let mut steps = 0;
+        let mut still = 0;
+        while let Some(next) = self.next().filter(|next| *next <= self.plan.end * MILLI) {
+            steps = if next > self.now { 0 } else { steps + 1 };
+            if steps > STEPS_MAX {
+                return Err(Verdict(format!("time stands still; {}", self.sketch())));
+            }
+            still = if next > self.now { 0 } else { still + 1 };
+            if still > STILL_MAX {
+                return Err(Verdict(format!("time stands still at {} ns; {}", self.now, self.sketch())));
+            }
+            self.now = next.max(self.now);
+            self.clock.advance_to(self.now);
+            if !self.healed && self.now >= self.plan.healed * MILLI {
+                self.heal_everything();
+            }
+            self.advance()?;
+        }
+        self.judge_rest()?;
+        Ok(Outcome {
+            acknowledged: self.promises.count(),
+            restarts: self.nodes.iter().map(|node| node.lives.saturating_sub(1)).sum(),
+            operations: self.history.groups().map(|group| self.history.last(group).0).sum(),
+            trace: self.nodes.iter().fold(0, |trace, node| trace.rotate_left(9) ^ node.environment.trace()),
+        })
+    }
+
+    /// What happened, if it was written down, line by line.
+    pub fn story(&self) -> impl Iterator<Item = &str> {
+        self.story.lines()
+    }
+
+    fn next(&self) -> Option<u64> {
+        let happening = self.happenings.peek().map(|Reverse((time, _))| *time);
+        let nodes = self.nodes.iter().filter_map(Node::next).min();
+        [happening, nodes, self.network.next_arrival()].into_iter().flatten().min()
+    }
+
+    pub(crate) fn at(&mut self, time: u64, happening: Happening) {
+        self.sequence += 1;
+        self.happenings.push(Reverse((time, self.sequence)));
+        self.content.insert(self.sequence, happening);
+    }
+
+    fn advance(&mut self) -> Result<(), Verdict> {
+        while let Some(Reverse((time, key))) = self.happenings.peek().copied() {
+            if time > self.now {
+                break;
+            }
+            self.happenings.pop();
+            if let Some(happening) = self.content.remove(&key) {
+                self.happen(happening)?;
+            }
+        }
+        while let Some((from, to, frame)) = self.network.arrive(self.now) {
+            let node = &mut self.nodes[usize::from(to)];
+            let mut outgoing = std::mem::take(&mut self.outgoing);
+            // A node that stands still loses what its buffers do not hold; nothing promises a frame.
+            if node.paused_until <= self.now {
+                node.receive(from, &frame, self.now, &mut outgoing);
+            }
+            self.outgoing = outgoing;
+            self.leave(to)?;
+        }
+        for number in 0..self.plan.nodes() {
+            let node = &mut self.nodes[usize::from(number)];
+            if node.paused_until <= self.now {
+                let mut outgoing = std::mem::take(&mut self.outgoing);
+                node.turn(self.now, &mut outgoing);
+                self.outgoing = outgoing;
+                self.leave(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, happening: Happening) -> Result<(), Verdict> {
+        match happening {
+            Happening::Ask { client } => self.ask(client),
+            Happening::Request { node: number, ticket, request } => {
+                let node = &mut self.nodes[usize::from(number)];
+                let mut outgoing = std::mem::take(&mut self.outgoing);
+                if node.is_up() && node.paused_until <= self.now {
+                    node.request(ticket, *request, self.now, &mut outgoing);
+                }
+                self.outgoing = outgoing;
+                self.leave(number)?;
+                self.spring_ambush();
+            }
+            Happening::Answer { ticket, answer } => self.answered(ticket, &answer)?,
+            Happening::Fault => self.strike(),
+            Happening::Ambush => self.strike_now(),
+            Happening::Start { node } => self.start(node)?,
+            Happening::Heal { node } => self.heal(node),
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, client: usize) {
+        let now = self.now / MILLI;
+        let nodes = self.plan.nodes();
+        let spare = self.asked < self.plan.requests_max && now + SILENCE < self.plan.end;
+        let asking = &mut self.clients[client];
+        if !asking.is_waiting() && spare {
+            self.asked += 1;
+            asking.begin(&mut self.random);
+        }
+        let ticket = Ticket(self.next_ticket);
+        if let Some(request) = asking.attempt(ticket, now, nodes) {
+            self.next_ticket += 1;
+            self.tickets.insert(ticket, client);
+            let node = asking.target;
+            self.story.tell(self.now, || {
+                format!("client {client} asks node {node} for {:?} of {:x}", request.operation, request.group)
+            });
+            let arrives = self.now + MILLI * (1 + self.random.below(5));
+            if !self.lost() {
+                self.at(arrives, Happening::Request { node, ticket, request: Box::new(request) });
+            }
+        }
+        // All clients together ask as often as the plan says; each waits for its answer first.
+        let pause = 1_000 * self.clients.len() as u64 / self.plan.rate;
+        let next = self.now + MILLI * (pause / 2 + self.random.below(pause.max(1)) + 1);
+        self.at(next, Happening::Ask { client });
+    }
+
+    fn lost(&mut self) -> bool {
+        !self.healed && self.plan.has(Fault::Loss) && self.random.below(100) < 3
+    }
+
+    fn answered(&mut self, ticket: Ticket, answer: &LogAnswer) -> Result<(), Verdict> {
+        let Some(client) = self.tickets.remove(&ticket) else { return Ok(()) };
+        let now = self.now / MILLI;
+        let answered = self.clients[client].answered(ticket, answer, now, self.plan.nodes());
+        self.story.tell(self.now, || format!("client {client} is told {answer:?}"));
+        if let (Some((group, request, once)), LogAnswer::Done { op, reply }) = (answered, answer) {
+            self.promises.tells(&self.history, (group, request), (*op, reply), once)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a node lets out.
+    fn leave(&mut self, number: u8) -> Result<(), Verdict> {
+        while let Some(outgoing) = self.outgoing.pop_front() {
+            match outgoing {
+                Outgoing::Frame { to, mut head, body } => {
+                    if let Some(body) = body {
+                        head.extend_from_slice(&body);
+                    }
+                    self.network.send(self.now, number, to, head);
+                }
+                Outgoing::Answer { ticket, answer } => {
+                    let arrives = self.now + MILLI * (1 + self.random.below(5));
+                    if !self.lost() {
+                        self.at(arrives, Happening::Answer { ticket, answer });
+                    }
+                }
+                Outgoing::Executed { group, header, body, reply } => {
+                    self.story
+                        .tell(self.now, || format!("node {number} executes op {} of {group:x}", header.op));
+                    self.history.executes(number, &header, &body, &reply)?;
+                    self.messages.executes(&header, &body, &reply);
+                }
+                Outgoing::Installed { group, op } => {
+                    self.story.tell(self.now, || {
+                        format!("node {number} takes over the state of {group:x} at op {op}")
+                    });
+                    self.history.begins(number, group, op);
+                }
+                Outgoing::Evicted(_) => {}
+                Outgoing::Undecidable { group, op } => {
+                    self.story.tell(self.now, || {
+                        format!("node {number} says that op {op} of {group:x} is undecidable")
+                    });
+                    self.undecidable.insert(group, self.now);
+                }
+                Outgoing::Fatal(fatal) => {
+                    self.ended(number, &fatal)?;
+                    self.outgoing.clear();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A process ended by itself.
+    fn ended(&mut self, number: u8, fatal: &Fatal) -> Result<(), Verdict> {
+        self.story.tell(self.now, || format!("node {number} ends: {fatal:?}"));
+        match fatal {
+            Fatal::Lost { .. } if self.plan.bad_disk == Some(number) => {
+                // The operator puts another disk in.
+                self.stop(number, false);
+                self.replace_disk(number);
+                self.at(self.now + MILLI * 200, Happening::Start { node: number });
+                Ok(())
+            }
+            Fatal::Write { .. } | Fatal::Lost { .. }
+                if self.plan.has(Fault::WriteError) || self.plan.has(Fault::ReadError) =>
+            {
+                self.stop(number, false);
+                let again = self.now + MILLI * 200;
+                self.nodes[usize::from(number)].environment.set_faults(ng_io::simulated::Faults::default());
+                self.at(again, Happening::Start { node: number });
+                Ok(())
+            }
+            other => Err(Verdict(format!("node {number} ends: {other:?}"))),
+        }
+    }
+
+    /// Ends the process of a node; `power`: the power of the machine goes with it.
+    pub(crate) fn stop(&mut self, number: u8, power: bool) {
+        let node = &mut self.nodes[usize::from(number)];
+        if power {
+            node.environment.cut_power();
+        } else {
+            node.environment.kill();
+        }
+        node.shards.clear();
+        node.paused_until = 0;
+    }
+
+    fn start(&mut self, number: u8) -> Result<(), Verdict> {
+        let node = &mut self.nodes[usize::from(number)];
+        if node.is_up() {
+            return Ok(());
+        }
+        self.story.tell(self.now, || format!("node {number} starts"));
+        match node.start(&self.plan) {
+            Ok(()) => {}
+            Err(refused)
+                if refused.is_passing()
+                    && (self.plan.has(Fault::ReadError) || self.plan.has(Fault::WriteError)) =>
+            {
+                self.story.tell(self.now, || format!("node {number} does not start: {refused}"));
+                node.environment.set_faults(ng_io::simulated::Faults::default());
+                self.stop(number, false);
+                self.at(self.now + 100 * MILLI, Happening::Start { node: number });
+                return Ok(());
+            }
+            Err(refused) if self.plan.bad_disk == Some(number) => {
+                // The refusal is loud and names its remedy; the operator puts another disk in.
+                self.story.tell(self.now, || format!("node {number} does not start: {refused}"));
+                self.stop(number, false);
+                self.replace_disk(number);
+                self.at(self.now + 100 * MILLI, Happening::Start { node: number });
+                return Ok(());
+            }
+            Err(refused) => return Err(Verdict(format!("node {number} does not start: {refused}"))),
+        }
+        for group in self.groups() {
+            let node = &self.nodes[usize::from(number)];
+            if let Some(log) = node.shard_of(group).map(|shard| &shard.log) {
+                let begins = log.status(group).map_or(Op::ZERO, |status| status.commit_min);
+                self.history.begins(number, group, begins);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn groups(&self) -> Vec<u64> {
+        crate::boot::groups(&self.plan).into_iter().map(|(group, _)| group).collect()
+    }
+
+    /// Whether a group halted loudly, and may: what one node tore apart and another lost with its disk no vote can tell.
+    pub(crate) fn is_halted(&self, group: u64) -> bool {
+        let said = self.undecidable.get(&group).copied();
+        self.plan.bad_disk.is_some() && said.is_some_and(|said| said + 1_500 * MILLI > self.plan.end * MILLI)
+    }
+
+    /// At the end all nodes have executed the same, everything, and every client was answered.
+    fn judge_rest(&self) -> Result<(), Verdict> {
+        for (number, client) in self.clients.iter().enumerate() {
+            if self.is_halted(client.group()) {
+                continue;
+            }
+            if client.is_waiting()
+                || (client.answered_at < self.plan.healed && self.plan.requests_max == u64::MAX)
+            {
+                return Err(Verdict(format!(
+                    "client {number} still waits at the end: {client:?}; {}",
+                    self.sketch()
+                )));
+            }
+        }
+        for group in self.groups() {
+            let last = self.history.last(group);
+            if self.is_halted(group) {
+                continue;
+            }
+            for node in &self.nodes {
+                let status = node.shard_of(group).and_then(|shard| shard.log.status(group));
+                if status.is_none_or(|status| status.commit_min != last) {
+                    return Err(Verdict(format!(
+                        "node {} has not executed op {last} of group {group:x}: {status:?}; {}",
+                        node.number,
+                        self.sketch()
+                    )));
+                }
+            }
+        }
+        self.judge_agreement()?;
+        self.judge_segments()
+    }
+
+    /// At the end the segments of every node hold what was executed: the last batches have had time to get there.
+    fn judge_segments(&self) -> Result<(), Verdict> {
+        let home = boot::home();
+        // What a write to a wrong place spoiled in a segment stays spoiled: nothing reads it before a consumer does.
+        let spoiled = self.plan.bad_disk.filter(|_| self.plan.has(Fault::Misdirected));
+        for node in self.nodes.iter().filter(|node| Some(node.number) != spoiled) {
+            let partitions = self.groups().into_iter().filter(|group| *group != METADATA);
+            for group in partitions.filter(|group| !self.is_halted(*group)) {
+                let file = |path: &Path| node.environment.file_bytes(path);
+                self.messages.judge(node.number, group, &home, file)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where every replica stands.
+    fn sketch(&self) -> String {
+        let mut lines = Vec::new();
+        for group in self.groups() {
+            for node in &self.nodes {
+                let status = node.shard_of(group).and_then(|shard| shard.log.status(group));
+                lines.push(format!("{group:x}@{}: {status:?}", node.number));
+            }
+        }
+        lines.join("; ")
+    }
+}
+
+fn clients(plan: &Plan) -> Vec<Client> {
+    let groups: Vec<u64> = crate::boot::groups(plan).into_iter().map(|(group, _)| group).collect();
+    let partitions: Vec<u64> = groups.into_iter().filter(|group| *group != METADATA).collect();
+    let registrants = (0..plan.registrants).map(|_| Role::Registrant);
+    let producers = (0..plan.producers).map(|number| Role::Producer(partitions[number % partitions.len()]));
+    (1_u128..).zip(registrants.chain(producers)).map(|(id, role)| Client::new(id, role)).collect()
+}

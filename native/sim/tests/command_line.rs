@@ -1,0 +1,81 @@
+//! The command line refuses nonsense with a sentence, and does what it is told.
+
+use std::process::{Command, Output};
+
+fn run(words: &str) -> Output {
+    let words = words.split_whitespace();
+    Command::new(env!("CARGO_BIN_EXE_ng-sim")).args(words).output().expect("the simulator runs")
+}
+
+fn refusal(words: &str) -> String {
+    let output = run(words);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    assert!(output.stdout.is_empty(), "{words}");
+    let told = String::from_utf8(output.stderr).expect("words");
+    let (sentence, usage) = told.split_once('\n').expect("a sentence and the usage");
+    assert!(usage.starts_with("usage: ng-sim"), "{told}");
+    sentence.to_owned()
+}
+
+#[test]
+fn nonsense_is_refused_with_a_sentence() {
+    let cases = [
+        ("12", "\"12\" is no option"),
+        ("--seed", "--seed needs a value"),
+        ("--seed x", "--seed cannot be \"x\": invalid digit found in string"),
+        ("--seed -1", "--seed cannot be \"-1\": invalid digit found in string"),
+        ("--seed 1 --seed 2", "--seed is given twice"),
+        ("--seeds 0", "--seeds is a number from 1 to 18446744073709551615, not 0"),
+        ("--threads 0", "--threads is a number from 1 to 1024, not 0"),
+        ("--nodes 0", "--nodes is a number from 1 to 9, not 0"),
+        ("--nodes 300", "--nodes is a number from 1 to 9, not 300"),
+        ("--seeds 5 --seconds 5", "--seeds and --seconds are two ways to say when to end: give one"),
+        ("--what 3", "--what is unknown here"),
+        ("--replay", "--replay needs a --seed"),
+        ("--replay --seed 1 --seeds 2", "--seeds is unknown here"),
+        ("--bad-disk 1", "--bad-disk is for --replay only"),
+        ("--replay --seed 1 --shards 1,0", "a node has 1 to 64 shards"),
+        (
+            "--replay --seed 1 --shards 1,",
+            "--shards cannot be \"1,\": cannot parse integer from empty string",
+        ),
+        ("--replay --seed 1 --shards 1,1,1 --bad-disk 3", "the bad disk is that of a node from 0 to 2"),
+        ("--replay --seed 1 --partitions 0", "a world has 1 to 4096 partitions, not 0"),
+        ("--replay --seed 1 --registrants 0 --producers 0", "a world needs a client"),
+        ("--between-faults 0", "between two faults passes at least a millisecond"),
+    ];
+    for (words, sentence) in cases {
+        assert_eq!(refusal(words), sentence, "{words}");
+    }
+    assert!(
+        refusal("--faults Kill,Flood").starts_with("there is no fault \"Flood\"; these are known: [Loss,")
+    );
+    assert!(
+        refusal("--plant Weed").starts_with("there is no plant \"Weed\"; these are known: AckBeforeSync,")
+    );
+}
+
+#[test]
+fn worlds_are_lived_and_summed_up() {
+    let path = std::env::temp_dir().join(format!("ng-sim-summary-{}", std::process::id()));
+    let words =
+        format!("--seed 7 --seeds 2 --nodes 1 --faults none --requests 20 --summary {}", path.display());
+    let output = run(&words);
+    let page = std::fs::read_to_string(&path).expect("a summary");
+    std::fs::remove_file(&path).expect("it can go");
+    let told = String::from_utf8(output.stdout).expect("words");
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.starts_with("2 worlds, 0 failed; 40 requests acknowledged, "), "{told}");
+    assert!(page.starts_with("2 worlds, 0 failed; 40 requests acknowledged, "), "{page}");
+    assert!(page.ends_with("\nfailures: 0\n"), "{page}");
+}
+
+#[test]
+fn a_replay_tells_its_story() {
+    let output = run("--replay --seed 7 --nodes 1 --faults none --requests 3");
+    let told = String::from_utf8(output.stdout).expect("words");
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.starts_with("--seed 7 --shards "), "{told}");
+    assert!(told.contains(" node 0 starts\n"), "{told}");
+    assert!(told.lines().last().is_some_and(|last| last.starts_with("it ends well: ")), "{told}");
+}

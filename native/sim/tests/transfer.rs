@@ -1,0 +1,113 @@
+//! The messages of a partition come with its state, and the judge of segments sees when they do not.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ng_sim::judges::Messages;
+use ng_sim::plan::{Fault, Plan};
+use ng_sim::run::tell;
+use ng_storage::home::Home;
+use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
+use ng_wire::batch::{BatchBuilder, stamp};
+use ng_wire::replica::{LogOperation, Op, PrepareHeader};
+
+const GROUP: u64 = 0x1000;
+
+/// Operations of which the messages fill three segments of a simulated node.
+const THREE_SEGMENTS: u64 = 200;
+
+#[test]
+fn an_empty_disk_gets_every_message_of_several_segments() {
+    let mut longest = 0;
+    for seed in 1..=8 {
+        let plan = Plan {
+            faults: vec![Fault::Wipe],
+            bad_disk: Some(2),
+            partitions: 1,
+            registrants: 1,
+            producers: 8,
+            ..Plan::draw(seed, Some(3))
+        };
+        let (story, ended) = tell(&plan);
+        ended.unwrap_or_else(|failure| panic!("seed {seed}: {}", failure.verdict));
+        let told = "node 2 takes over the state of 1000 at op ";
+        let ops = story.iter().filter_map(|line| line.split_once(told)?.1.parse::<u64>().ok());
+        longest = longest.max(ops.max().unwrap_or(0));
+    }
+    assert!(longest > THREE_SEGMENTS, "the longest state ends with op {longest}");
+}
+
+fn batch(offset: u64) -> Arc<Vec<u8>> {
+    let mut bytes = BatchBuilder::new(1).message(u128::from(offset) + 1, 0, &[7; 900], &[]).finish();
+    stamp(&mut bytes, GROUP, offset, 1_000 + offset).expect("a batch that was just built");
+    Arc::new(bytes)
+}
+
+/// A judge that saw so many batches.
+fn judge(count: u64) -> Messages {
+    let mut messages = Messages::default();
+    for op in 1..=count {
+        let root = PrepareHeader::root(GROUP, 1);
+        let header = PrepareHeader { op: Op(op), operation: LogOperation::Batch.code(), ..root };
+        messages.executes(&header, &batch(op - 1), &[0; 16]);
+    }
+    messages
+}
+
+/// The files of a node that holds these batches in one segment.
+fn files(batches: &[Arc<Vec<u8>>]) -> BTreeMap<PathBuf, Vec<u8>> {
+    let home = Home::new("data").group(GROUP);
+    let entry = SegmentEntry {
+        base_offset: 0,
+        last_offset: u64::MAX,
+        min_timestamp: 0,
+        max_timestamp: 0,
+        bytes: 0,
+        generation: 0,
+        footer: 0,
+    };
+    let segments = vec![entry];
+    let listed =
+        SegmentsFile { node: 1, group: GROUP, purge_generation: 0, sequence: 1, first_op: 1, segments };
+    let mut bytes: Vec<u8> = batches.iter().flat_map(|batch| batch.iter().copied()).collect();
+    bytes.resize(bytes.len().next_multiple_of(4096), 0);
+    BTreeMap::from([(home.segments(), listed.encode()), (home.segment(&entry), bytes)])
+}
+
+fn verdict(messages: &Messages, files: &BTreeMap<PathBuf, Vec<u8>>) -> Result<(), String> {
+    let file = |path: &Path| files.get(path).cloned();
+    messages.judge(0, GROUP, &Home::new("data"), file).map_err(|verdict| verdict.0)
+}
+
+#[test]
+fn segments_that_hold_what_was_executed_are_right() {
+    let all: Vec<_> = (0..6).map(batch).collect();
+    assert_eq!(verdict(&judge(6), &files(&all)), Ok(()));
+    assert_eq!(verdict(&judge(0), &BTreeMap::new()), Ok(()));
+}
+
+#[test]
+fn segments_that_lack_or_add_or_change_a_batch_are_wrong() {
+    let all: Vec<_> = (0..6).map(batch).collect();
+    let messages = judge(6);
+    for lacking in 0..6 {
+        let mut some = all.clone();
+        some.remove(lacking);
+        verdict(&messages, &files(&some)).expect_err("a batch is missing");
+    }
+    verdict(&messages, &BTreeMap::new()).expect_err("all are missing");
+    verdict(&judge(5), &files(&all)).expect_err("one was never executed");
+    let mut other = all.clone();
+    other[3] = {
+        let mut bytes = BatchBuilder::new(1).message(77, 0, &[8; 900], &[]).finish();
+        stamp(&mut bytes, GROUP, 3, 1_003).expect("a batch that was just built");
+        Arc::new(bytes)
+    };
+    verdict(&messages, &files(&other)).expect_err("one is another");
+    let mut rotten = files(&all);
+    if let Some(bytes) = rotten.values_mut().find(|bytes| bytes.len() > 4096) {
+        bytes[2_000] ^= 1;
+    }
+    verdict(&messages, &rotten).expect_err("one is no batch any more");
+}

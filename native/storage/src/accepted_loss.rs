@@ -1,0 +1,301 @@
+//! What a journal has lost, by name, and an operator's word that a node of its own may go on without it.
+//!
+//! The word is a file beside the journal (FORMAT.md, section 12). It is in force from its rename until a start finds nothing
+//! lost and a manifest newer than it: whatever a start before then did not finish, the next one does in the same way.
+
+use std::collections::BTreeMap;
+
+use ng_io::Environment;
+use ng_wire::primitive::{put_u64, put_u128};
+
+use crate::boot::{BootError, DRIVER, Hands};
+use crate::bytes::Fields;
+use crate::data_directory::{DataDirectory, Settings, read_manifest};
+use crate::envelope::Kind;
+use crate::founding::LayoutState;
+use crate::home::{Home, METADATA_GROUP, ShardHome};
+use crate::journal::Limits;
+use crate::journal::recovery::{Cut, Damage, Recovered};
+use crate::journal::shell::JournalShell;
+use crate::layout::{JournalName, Layout};
+use crate::manifest::GroupEntry;
+use crate::record::{RecordHeader, RecordKind};
+use crate::refusal::{Reason, Refusal};
+use crate::store::plan::{Plan, Step, replace};
+use crate::superblock::Superblock;
+
+/// The structure's marks and bounds.
+pub const KIND: Kind = Kind { name: "accepted loss", magic: *b"NGACCEPT", size: (HEAD, 64 << 20) };
+
+/// Offsets that each partition of the shard passes over: more than any ring of journal files has room for messages, of which
+/// each takes 48 bytes or more. What was given out since the manifest in force is or was in the ring.
+pub const OFFSETS_SKIPPED: u64 = 1 << 40;
+
+const HEAD: usize = 64;
+
+/// What `recover` asks of a journal: it appends nothing. The bytes of a file are those of the superblock.
+const LIMITS: Limits = Limits {
+    file_bytes: 0,
+    files_max: 128,
+    block_bytes_target: 1 << 20,
+    queued_bytes_max: 1 << 20,
+    window_max: 1 << 20,
+    slots_max: 1 << 20,
+};
+
+/// Something that was acknowledged, or may have been, and is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedLoss {
+    /// How it is called, without a space.
+    pub name: String,
+    /// What it means, for an operator.
+    pub meaning: String,
+    /// Whether a node can go on without it.
+    pub acceptable: bool,
+}
+
+/// An operator's word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedLoss {
+    /// The mark of the journal.
+    pub journal: u128,
+    /// The sequence of the manifest that was in force.
+    pub manifest: u64,
+    /// What was accepted.
+    pub names: Vec<String>,
+}
+
+impl AcceptedLoss {
+    /// The file's bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        KIND.seal(&mut bytes, |into| {
+            put_u128(into, self.journal);
+            put_u64(into, self.manifest);
+            put_u64(into, 0);
+            for name in &self.names {
+                into.extend_from_slice(name.as_bytes());
+                into.push(b'\n');
+            }
+        });
+        bytes
+    }
+
+    /// Reads a whole file.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Refusal> {
+        let opened = KIND.open(bytes)?;
+        let mut fields = Fields::new(KIND.name, opened.content);
+        let journal = fields.u128("journal")?;
+        let manifest = fields.u64("manifest")?;
+        fields.zero("reserved", 8)?;
+        let text = opened.content.get(HEAD - crate::envelope::ENVELOPE..).unwrap_or_default();
+        let text = str::from_utf8(text).map_err(|_| fields.refuse("names", Reason::Value(0)))?;
+        Ok(Self { journal, manifest, names: text.lines().map(str::to_owned).collect() })
+    }
+}
+
+/// Lists everything that the journals of the directory at `home` have lost. Changes nothing.
+pub fn losses<E: Environment>(environment: &E, home: &Home) -> Result<Vec<NamedLoss>, BootError> {
+    let mut all = Vec::new();
+    for shard in damaged_shards(environment, home)? {
+        all.extend(shard.losses);
+    }
+    Ok(all)
+}
+
+/// Accepts the losses of these names, which must be all there are.
+pub fn accept<E: Environment>(environment: &E, home: &Home, names: &[String]) -> Result<(), BootError> {
+    let shards = damaged_shards(environment, home)?;
+    let found = || shards.iter().flat_map(|shard| &shard.losses);
+    let is_all = found().all(|loss| loss.acceptable && names.contains(&loss.name));
+    let is_only = names.iter().all(|name| found().any(|loss| loss.name == *name));
+    if !is_all || !is_only {
+        let losses = found().map(|loss| loss.name.clone()).collect();
+        return Err(BootError::OtherLoss { path: home.root().to_owned(), losses });
+    }
+    let mut driver = environment.driver(DRIVER).map_err(BootError::io(home.root()))?;
+    let mut hands = Hands::new(environment, &mut driver, 0);
+    for shard in shards.into_iter().filter(|shard| !shard.losses.is_empty()) {
+        let names = shard.losses.into_iter().map(|loss| loss.name).collect();
+        let Superblock { journal, manifest, .. } = shard.superblock;
+        let accepted = AcceptedLoss { journal, manifest: manifest.sequence, names };
+        let mut plan = Plan::new();
+        replace(&mut plan, shard.home.accepted_loss(), accepted.encode());
+        plan.push(Step::SyncDirectory(shard.home.directory().to_owned()));
+        hands.run(plan)?;
+    }
+    Ok(())
+}
+
+/// Goes on over what was accepted, if anything was. Returns how many offsets each partition has to skip.
+pub(crate) fn take<E: Environment>(
+    hands: &mut Hands<'_, E>,
+    home: &ShardHome,
+    superblock: &Superblock,
+    entries: &[GroupEntry],
+    recovered: &mut Recovered,
+) -> Result<u64, BootError> {
+    let path = home.accepted_loss();
+    let Some(bytes) = hands.read(path.clone())? else { return Ok(0) };
+    let accepted = AcceptedLoss::decode(&bytes).map_err(BootError::refused(&path))?;
+    if accepted.journal != superblock.journal {
+        return Err(BootError::Foreign { path, what: "journal" });
+    }
+    let cuts = recovered.cuts(&anchors(entries));
+    let losses = name_all(superblock.shard, recovered, &cuts);
+    if losses.is_empty() && superblock.manifest.sequence > accepted.manifest {
+        hands.run(vec![Step::Remove(path), Step::SyncDirectory(home.directory().to_owned())])?;
+        return Ok(0);
+    }
+    if losses.iter().any(|loss| !loss.acceptable || !accepted.names.contains(&loss.name)) {
+        let losses = losses.into_iter().map(|loss| loss.name).collect();
+        return Err(BootError::OtherLoss { path: home.directory().to_owned(), losses });
+    }
+    recovered.take_as_lost(&cuts);
+    Ok(OFFSETS_SKIPPED)
+}
+
+/// What a shard has lost, by name; nothing if nothing is damaged.
+#[must_use]
+pub fn losses_of(shard: u32, entries: &[GroupEntry], recovered: &Recovered) -> Vec<NamedLoss> {
+    if recovered.damage.is_empty() {
+        return Vec::new();
+    }
+    name_all(shard, recovered, &recovered.cuts(&anchors(entries)))
+}
+
+/// A shard as `recover` finds it.
+struct FoundShard {
+    home: ShardHome,
+    superblock: Superblock,
+    losses: Vec<NamedLoss>,
+}
+
+fn damaged_shards<E: Environment>(environment: &E, home: &Home) -> Result<Vec<FoundShard>, BootError> {
+    let genesis = crate::superblock::Genesis { frame_bytes_max: 0, pipeline_depth: 0, client_table_slots: 0 };
+    let settings = Settings { genesis, journal: LIMITS, direct: false, first_token: 0 };
+    let directory = DataDirectory::new(environment.clone(), home.clone(), settings);
+    let layout = match directory.layout()? {
+        LayoutState::Complete(layout) => layout,
+        LayoutState::Nothing => {
+            return Err(BootError::Missing { path: home.layout(), named_by: "whoever wants to recover it" });
+        }
+    };
+    layout.journals.iter().map(|name| find_shard(&directory, &layout, *name)).collect()
+}
+
+fn find_shard<E: Environment>(
+    directory: &DataDirectory<E>,
+    layout: &Layout,
+    name: JournalName,
+) -> Result<FoundShard, BootError> {
+    let (environment, home) = (&directory.environment, directory.home.shard(name));
+    // A driver of its own: the files are let go with it.
+    let mut driver = environment.driver(DRIVER).map_err(BootError::io(home.directory()))?;
+    let mut hands = Hands::new(environment, &mut driver, 0);
+    let (_, superblocks) = directory.identify(&mut hands, &home, layout, name)?;
+    let superblock = *superblocks.current();
+    let entries = read_manifest(&mut hands, &home, &superblock)?;
+    let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
+    let journal = directory.journal_home(&home, superblock.journal);
+    let limits = Limits { file_bytes: superblock.journal_file_bytes, ..LIMITS };
+    let (_, recovered) = JournalShell::recover(environment.clone(), hands.driver, journal, limits, &floors)
+        .map_err(|fault| BootError::journal(home.directory(), fault))?;
+    let losses = losses_of(superblock.shard, &entries, &recovered);
+    Ok(FoundShard { home, superblock, losses })
+}
+
+fn anchors(entries: &[GroupEntry]) -> BTreeMap<u64, RecordHeader> {
+    entries.iter().map(|entry| (entry.group, entry.anchor)).collect()
+}
+
+fn name_all(shard: u32, recovered: &Recovered, cuts: &[Cut]) -> Vec<NamedLoss> {
+    let mut losses: Vec<NamedLoss> =
+        recovered.damage.iter().filter_map(|damage| name_of(shard, damage, cuts)).collect();
+    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(shard, cut)));
+    losses
+}
+
+/// What an operator calls a group.
+fn group_words(group: u64) -> String {
+    if group == METADATA_GROUP { "the metadata".to_owned() } else { format!("partition group {group:016x}") }
+}
+
+fn name_of(shard: u32, damage: &Damage, cuts: &[Cut]) -> Option<NamedLoss> {
+    let (name, meaning, acceptable) = match *damage {
+        Damage::Everything => (
+            "journal".to_owned(),
+            "nothing of the journal can be read: how far it went is not known, so no node can go on from it"
+                .to_owned(),
+            false,
+        ),
+        Damage::Blocks { first, last } => {
+            let (name, blocks) = if first == last {
+                (format!("block-{first}"), format!("block {first} of the journal"))
+            } else {
+                (format!("blocks-{first}-{last}"), format!("blocks {first} to {last} of the journal"))
+            };
+            let meaning = format!(
+                "{blocks} may have held anything since the last manifest, of any group of the shard, also the last \
+                 messages and logins"
+            );
+            (name, meaning, true)
+        }
+        Damage::Record { group, op, kind: RecordKind::Prepare, .. } => {
+            // What is cut has a name that tells of all its ops.
+            if cuts.iter().any(|cut| cut.group == group && cut.first <= op) {
+                return None;
+            }
+            let meaning =
+                format!("op {op} of {} lies where no server can have written it", group_words(group));
+            (format!("group-{group:016x}.op-{op}"), meaning, false)
+        }
+        Damage::Record { group, kind, .. } => {
+            let (word, meaning) = match kind {
+                RecordKind::View => ("view", "which view it was in: the next start begins a later one"),
+                RecordKind::Open => ("open", "the record that it was opened: the next start writes it anew"),
+                _ => ("install", "the record of a state that another node sent: nothing else has that state"),
+            };
+            let acceptable = matches!(kind, RecordKind::View | RecordKind::Open);
+            (
+                format!("group-{group:016x}.{word}"),
+                format!("of {}, {meaning}", group_words(group)),
+                acceptable,
+            )
+        }
+    };
+    Some(NamedLoss { name: format!("shard-{shard}.{name}"), meaning, acceptable })
+}
+
+fn name_of_cut(shard: u32, cut: &Cut) -> Option<NamedLoss> {
+    let (first, last) = (cut.first, cut.last?);
+    let what = if cut.group == METADATA_GROUP { "logins and logouts" } else { "messages and stored offsets" };
+    Some(NamedLoss {
+        name: format!("shard-{shard}.group-{:016x}.ops-{first}-{last}", cut.group),
+        meaning: format!(
+            "ops {first} to {last} of {}, which are {what}: at least one cannot be read, and what follows it cannot be \
+             executed without it",
+            group_words(cut.group)
+        ),
+        acceptable: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operators_word_is_read_as_it_was_written() {
+        let names = vec!["shard-0.block-7".to_owned(), "shard-0.group-8000000000000000.view".to_owned()];
+        for names in [names, Vec::new()] {
+            let accepted = AcceptedLoss { journal: 7, manifest: 3, names };
+            let bytes = accepted.encode();
+            assert_eq!(AcceptedLoss::decode(&bytes), Ok(accepted));
+            for length in 0..bytes.len() {
+                assert!(AcceptedLoss::decode(&bytes[..length]).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What a start may do and a shard's turn may not: wait for the disk. And why a start gives up.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ng_io::{
+    Buffer, Driver, DriverLimits, Environment, FileOptions, Handle, Instant, IoError, Operation, Outcome,
+    Token, Wait,
+};
+use thiserror::Error;
+
+use crate::journal::JournalFault;
+use crate::journal::shell::file_name;
+use crate::refusal::Refusal;
+use crate::store::plan::{Plan, PlanFault, Step};
+use crate::store::shell::PlanShell;
+use crate::superblock::FILE_BYTES;
+use crate::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter};
+
+/// How long a start waits for the last writes of the process before it, and how often it looks.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_RETRY: Duration = Duration::from_millis(2);
+
+/// What work that needs its own driver asks of it.
+pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 32, handles_max: 256 };
+
+/// Why a data directory is not opened. Nothing was lost by not opening it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BootError {
+    /// The file system failed.
+    #[error("{0}")]
+    Io(#[from] PlanFault),
+    /// A file is not what its place calls for.
+    #[error("{}: {refusal}. {}", path.display(), remedy_of(*refusal))]
+    Refused {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        refusal: Refusal,
+    },
+    /// A file that another one names is not there.
+    #[error("{} is missing, and {named_by} names it. {RESTORE}", path.display())]
+    Missing {
+        /// Which file.
+        path: PathBuf,
+        /// What names it.
+        named_by: &'static str,
+    },
+    /// A file belongs elsewhere.
+    #[error("{} belongs to another {what}. Put the files back that belong together", path.display())]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+        /// Another what.
+        what: &'static str,
+    },
+    /// There are shards, or groups, and nothing says which of them count.
+    #[error("{} is missing beside {}. Restore it, or move the whole directory away to begin anew",
+        layout.display(), beside.display())]
+    NoLayout {
+        /// Where LAYOUT must be.
+        layout: PathBuf,
+        /// What is there.
+        beside: PathBuf,
+    },
+    /// There is a layout already.
+    #[error("{} is there already: this directory is in use", .0.display())]
+    Founded(PathBuf),
+    /// The configuration differs from what the directory was founded with.
+    #[error(
+        "{}: {field} is {recorded}, the configuration says {configured}. Set it back to {recorded}, or copy the data \
+         to a server that was founded with the new value", path.display()
+    )]
+    Genesis {
+        /// The superblock.
+        path: PathBuf,
+        /// Which constant.
+        field: &'static str,
+        /// Its value in the superblock.
+        recorded: u64,
+        /// Its value in the configuration.
+        configured: u64,
+    },
+    /// The loss that was accepted is not the one there is.
+    #[error("{}: lost: {}. That is not what was accepted: `server-ng recover` tells what may be", path.display(),
+        if losses.is_empty() { "nothing".to_owned() } else { losses.join(", ") })]
+    OtherLoss {
+        /// The directory.
+        path: PathBuf,
+        /// What is lost, each by name.
+        losses: Vec<String>,
+    },
+    /// The live records of a change of the shard count do not fit.
+    #[error("{}: {reason}. The shard count stays as it was", path.display())]
+    NotMoved {
+        /// The journal's directory.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+const RESTORE: &str = "Restore it from a copy, or let the node begin anew";
+
+fn remedy_of(refusal: Refusal) -> &'static str {
+    if refusal.is_newer() { "Start the server that wrote it, or a newer one" } else { RESTORE }
+}
+
+impl BootError {
+    /// The status that the process exits with: 65 data, 74 input and output, 78 configuration.
+    #[must_use]
+    pub const fn status(&self) -> u8 {
+        match self {
+            Self::Io(_) => 74,
+            Self::Genesis { .. } | Self::Founded(_) => 78,
+            Self::Refused { refusal, .. } if refusal.is_newer() => 78,
+            _ => 65,
+        }
+    }
+
+    pub(crate) fn journal(directory: &Path, fault: JournalFault) -> Self {
+        let JournalFault { file, error } = fault;
+        Self::Io(PlanFault { path: directory.join(file_name(file)), error, reading: false })
+    }
+
+    pub(crate) fn io(path: &Path) -> impl FnOnce(IoError) -> Self {
+        move |error| Self::Io(PlanFault { path: path.to_owned(), error, reading: false })
+    }
+
+    pub(crate) fn refused(path: &Path) -> impl FnOnce(Refusal) -> Self {
+        move |refusal| Self::Refused { path: path.to_owned(), refusal }
+    }
+}
+
+/// Plans, one at a time, each waited for.
+pub(crate) struct Hands<'a, E: Environment> {
+    pub(crate) environment: &'a E,
+    pub(crate) driver: &'a mut E::Driver,
+    shell: PlanShell,
+    token: u64,
+}
+
+impl<'a, E: Environment> Hands<'a, E> {
+    /// Hands that use one token, with a driver on which nothing else is under way.
+    pub(crate) fn new(environment: &'a E, driver: &'a mut E::Driver, token: u64) -> Self {
+        Self { environment, driver, shell: PlanShell::new(token, 1, 4, false), token }
+    }
+
+    /// Carries out a plan, which is not empty; returns what its reading steps read.
+    pub(crate) fn run(&mut self, plan: Plan) -> Result<Vec<Option<Buffer>>, BootError> {
+        let path = plan.first().map(|step| step.path().clone()).unwrap_or_default();
+        self.shell.start(self.driver, 0, plan);
+        let mut completions = Vec::new();
+        loop {
+            let waited = self.driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions);
+            waited.map_err(BootError::io(&path))?;
+            for completion in completions.drain(..) {
+                if let Some((_, result)) = self.shell.completed(self.driver, completion) {
+                    return Ok(result?);
+                }
+            }
+        }
+    }
+
+    /// A whole file, if it is there.
+    pub(crate) fn read(&mut self, path: PathBuf) -> Result<Option<Vec<u8>>, BootError> {
+        let read = self.run(vec![Step::ReadAll(path)])?;
+        Ok(read.into_iter().next().flatten().map(|buffer| buffer.to_vec()))
+    }
+
+    /// The names in a directory; none if it is not there.
+    pub(crate) fn names(&self, path: &Path) -> Result<Vec<String>, BootError> {
+        match self.environment.list_directory(path) {
+            Err(error) if error.is_absent() => Ok(Vec::new()),
+            listed => listed.map_err(BootError::io(path)),
+        }
+    }
+
+    /// Removes a directory and all that is in it.
+    pub(crate) fn discard(&mut self, path: &Path) -> Result<(), BootError> {
+        for name in self.environment.list_directory(path).unwrap_or_default() {
+            self.discard(&path.join(name))?;
+        }
+        self.run(vec![Step::Remove(path.to_owned())]).map(|_| ())
+    }
+
+    /// Opens a superblock that a process which has just been killed may still hold, and reads it.
+    pub(crate) fn open_superblock(
+        &mut self,
+        path: &Path,
+        direct: bool,
+    ) -> Result<(Handle, Vec<u8>), BootError> {
+        let options = FileOptions { create: false, direct, lock: true, ..FileOptions::WRITE };
+        let deadline = self.driver.now() + LOCK_PATIENCE;
+        let file = loop {
+            match self.environment.open_file(path, options) {
+                Err(error) if error.is_held() && self.driver.now() < deadline => {
+                    let soon = self.driver.now() + LOCK_RETRY;
+                    self.driver.complete(Wait::Until(soon), &mut Vec::new()).map_err(BootError::io(path))?;
+                }
+                Err(error) if error.is_absent() => {
+                    return Err(BootError::Missing { path: path.to_owned(), named_by: "LAYOUT" });
+                }
+                opened => break opened.map_err(BootError::io(path))?,
+            }
+        };
+        let handle = self.driver.adopt_file(file).map_err(BootError::io(path))?;
+        let bytes = self.read_pages(path, handle)?;
+        self.shell.keep(path.to_owned(), handle);
+        Ok((handle, bytes))
+    }
+
+    /// What can be read of a superblock's pages: one that cannot counts as zero, for there are four.
+    fn read_pages(&mut self, path: &Path, file: Handle) -> Result<Vec<u8>, BootError> {
+        let mut bytes = Vec::with_capacity(FILE_BYTES);
+        for offset in (0..FILE_BYTES).step_by(crate::PAGE) {
+            let read =
+                Operation::ReadAt { file, buffer: Buffer::aligned(crate::PAGE), offset: offset as u64 };
+            self.driver.submit(Token(self.token), read);
+            let mut completions = Vec::new();
+            while completions.is_empty() {
+                let waited = self.driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions);
+                waited.map_err(BootError::io(path))?;
+            }
+            match completions.remove(0).outcome {
+                Outcome::Read { buffer, result: Ok(_) } => bytes.extend_from_slice(&buffer),
+                _ => bytes.resize(offset + crate::PAGE, 0),
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Writes what `writer` has begun with `step`, until it is in force.
+    pub(crate) fn write_superblock(
+        &mut self,
+        path: &Path,
+        writer: &mut SuperblockWriter,
+        begun: Result<SuperblockStep, SuperblockFault>,
+    ) -> Result<(), BootError> {
+        let unexpected = |fault| match fault {
+            SuperblockFault::Io(error) => BootError::io(path)(error),
+            SuperblockFault::Busy | SuperblockFault::Failed => {
+                BootError::Foreign { path: path.to_owned(), what: "start" }
+            }
+        };
+        let mut step = begun.map_err(unexpected)?;
+        while let Some(plan) = superblock_plan(path, step) {
+            self.run(plan)?;
+            step = writer.completed(Ok(())).map_err(unexpected)?;
+        }
+        Ok(())
+    }
+}
+
+/// A step of a superblock as a plan, if there is one left.
+pub(crate) fn superblock_plan(path: &Path, step: SuperblockStep) -> Option<Plan> {
+    let path = path.to_owned();
+    match step {
+        SuperblockStep::Write { offset, buffer } => {
+            Some(vec![Step::Write { path, offset, buffer, batches: false }])
+        }
+        SuperblockStep::Sync => Some(vec![Step::Sync { path, batches: false }]),
+        SuperblockStep::Done => None,
+    }
+}

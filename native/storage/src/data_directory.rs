@@ -1,0 +1,249 @@
+//! A data directory from a start's view: what it is founded with, and one shard of it opened.
+//!
+//! Everything here waits for the disk. `founding` makes a directory; this opens what is there.
+
+use std::collections::BTreeMap;
+
+use ng_io::{Environment, Handle};
+
+use crate::accepted_loss;
+use crate::boot::{BootError, Hands};
+use crate::home::{Home, ShardHome};
+use crate::journal::Limits;
+use crate::journal::recovery::Recovered;
+use crate::journal::shell::JournalShell;
+use crate::layout::{JournalName, Layout};
+use crate::manifest::{GroupEntry, Manifest};
+use crate::metadata_state::MetadataState;
+use crate::refusal::{Reason, Refusal};
+use crate::store::plan::Step;
+use crate::superblock::{Genesis, Superblock};
+use crate::superblock_writer::SuperblockWriter;
+
+/// Who a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Of the cluster.
+    pub cluster: u128,
+    /// Of the node.
+    pub node: u128,
+}
+
+/// What the configuration says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Constants that must not differ from those the directory was founded with.
+    pub genesis: Genesis,
+    /// Sizes of the journals; the bytes of a file must not differ either.
+    pub journal: Limits,
+    /// Whether the file system lets files bypass the page cache.
+    pub direct: bool,
+    /// The first token that a start may use with a driver: as many as a journal uses.
+    pub first_token: u64,
+}
+
+/// A data directory.
+#[derive(Clone, Debug)]
+pub struct DataDirectory<E: Environment> {
+    pub(crate) environment: E,
+    pub(crate) home: Home,
+    pub(crate) settings: Settings,
+}
+
+/// One shard, ready to go on.
+#[derive(Debug)]
+pub struct OpenedShard<E: Environment> {
+    /// Where it is.
+    pub home: ShardHome,
+    /// The superblock in force, of this incarnation.
+    pub superblock: Superblock,
+    /// Whether the last stop was orderly.
+    pub was_clean: bool,
+    /// What the manifest in force says.
+    pub entries: Vec<GroupEntry>,
+    /// The open files of the journal.
+    pub shell: JournalShell<E>,
+    /// What they hold, without what an operator has accepted as lost.
+    pub recovered: Recovered,
+    /// How many offsets each partition skips because of that. A node that has others cannot go on so.
+    pub offsets_skipped: u64,
+    /// Writes the next superblock.
+    pub superblocks: SuperblockWriter,
+    /// The superblock's file, which is held against other processes.
+    pub superblock_file: Handle,
+}
+
+impl<E: Environment> DataDirectory<E> {
+    /// The directory at `home`.
+    #[must_use]
+    pub const fn new(environment: E, home: Home, settings: Settings) -> Self {
+        Self { environment, home, settings }
+    }
+
+    /// Where everything lies.
+    #[must_use]
+    pub const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Opens one shard of the layout in force with the driver of its thread. The incarnation is raised before anything else
+    /// may be written.
+    pub fn open_shard(
+        &self,
+        driver: &mut E::Driver,
+        layout: &Layout,
+        shard: u32,
+    ) -> Result<OpenedShard<E>, BootError> {
+        let name = JournalName { epoch: layout.epoch, shard };
+        let home = self.home.shard(name);
+        let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
+        let (superblock_file, mut superblocks) = self.read_superblock(&mut hands, &home, layout, name)?;
+        let was_clean = superblocks.current().clean;
+        let begun = superblocks.begin(|next| {
+            next.incarnation += 1;
+            next.clean = false;
+        });
+        hands.write_superblock(&home.superblock(), &mut superblocks, begun)?;
+        let superblock = *superblocks.current();
+        let entries = read_manifest(&mut hands, &home, &superblock)?;
+        remove_other_manifests(&mut hands, &home, &superblock)?;
+        let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
+        let journal = self.journal_home(&home, superblock.journal);
+        let environment = self.environment.clone();
+        let (shell, mut recovered) =
+            JournalShell::recover(environment, hands.driver, journal, self.settings.journal, &floors)
+                .map_err(|fault| BootError::journal(home.directory(), fault))?;
+        let offsets_skipped = accepted_loss::take(&mut hands, &home, &superblock, &entries, &mut recovered)?;
+        Ok(OpenedShard {
+            home,
+            superblock,
+            was_clean,
+            entries,
+            shell,
+            recovered,
+            offsets_skipped,
+            superblocks,
+            superblock_file,
+        })
+    }
+
+    /// The state of the metadata after `op`, which a manifest entry or an install record names.
+    pub fn metadata_state(
+        &self,
+        driver: &mut E::Driver,
+        group: u64,
+        op: u64,
+    ) -> Result<MetadataState, BootError> {
+        let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
+        let path = self.home.group(group).state(op);
+        let Some(bytes) = hands.read(path.clone())? else {
+            return Err(BootError::Missing { path, named_by: "the manifest" });
+        };
+        let state = MetadataState::decode(&bytes).map_err(BootError::refused(&path))?;
+        if (state.group, state.op) != (group, op) {
+            return Err(BootError::Foreign { path, what: "group or op" });
+        }
+        Ok(state)
+    }
+
+    /// Deletes what lies in the trash, at most so many entries; true if that was all.
+    pub fn empty_trash(&self, driver: &mut E::Driver, entries_max: usize) -> Result<bool, BootError> {
+        let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
+        let names = hands.names(&self.home.trash())?;
+        for name in names.iter().take(entries_max) {
+            hands.discard(&self.home.trash().join(name))?;
+        }
+        Ok(names.len() <= entries_max)
+    }
+
+    pub(crate) fn read_superblock(
+        &self,
+        hands: &mut Hands<'_, E>,
+        home: &ShardHome,
+        layout: &Layout,
+        name: JournalName,
+    ) -> Result<(Handle, SuperblockWriter), BootError> {
+        let path = home.superblock();
+        let (file, superblocks) = self.identify(hands, home, layout, name)?;
+        let found = superblocks.current();
+        let (recorded, configured) = (found.genesis, self.settings.genesis);
+        let constants = [
+            ("frame bytes max", recorded.frame_bytes_max.into(), configured.frame_bytes_max.into()),
+            ("pipeline depth", recorded.pipeline_depth.into(), configured.pipeline_depth.into()),
+            ("client table slots", recorded.client_table_slots.into(), configured.client_table_slots.into()),
+            ("journal file bytes", found.journal_file_bytes, self.settings.journal.file_bytes),
+        ];
+        for (field, recorded, configured) in constants {
+            if recorded != configured {
+                return Err(BootError::Genesis { path, field, recorded, configured });
+            }
+        }
+        Ok((file, superblocks))
+    }
+
+    /// The superblock of the shard that `name` says, whatever it was founded with.
+    pub(crate) fn identify(
+        &self,
+        hands: &mut Hands<'_, E>,
+        home: &ShardHome,
+        layout: &Layout,
+        name: JournalName,
+    ) -> Result<(Handle, SuperblockWriter), BootError> {
+        let path = home.superblock();
+        let (file, bytes) = hands.open_superblock(&path, self.settings.direct)?;
+        let elected = Superblock::elect(&bytes).map_err(BootError::refused(&path))?;
+        let found = &elected.superblock;
+        let foreign = |what| Err(BootError::Foreign { path: path.clone(), what });
+        if (found.cluster, found.node) != (layout.cluster, layout.node) {
+            return foreign("cluster or node");
+        }
+        if (found.epoch, found.shard) != (name.epoch, name.shard) {
+            return foreign("shard");
+        }
+        Ok((file, SuperblockWriter::resume(&elected)))
+    }
+}
+
+/// The entries of the manifest that the superblock names.
+pub(crate) fn read_manifest<E: Environment>(
+    hands: &mut Hands<'_, E>,
+    home: &ShardHome,
+    superblock: &Superblock,
+) -> Result<Vec<GroupEntry>, BootError> {
+    let pointer = superblock.manifest;
+    if pointer.sequence == 0 {
+        return Ok(Vec::new());
+    }
+    let path = home.manifest(pointer.sequence);
+    let Some(bytes) = hands.read(path.clone())? else {
+        return Err(BootError::Missing { path, named_by: "the superblock" });
+    };
+    let manifest = Manifest::decode(&bytes).map_err(BootError::refused(&path))?;
+    let own = u128::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 16]));
+    if own != pointer.checksum {
+        let refusal = Refusal { structure: "manifest", field: "checksum", reason: Reason::Checksum };
+        return Err(BootError::Refused { path, refusal });
+    }
+    if (manifest.node, manifest.shard, manifest.sequence)
+        != (superblock.node, superblock.shard, pointer.sequence)
+    {
+        return Err(BootError::Foreign { path, what: "node or shard" });
+    }
+    Ok(manifest.groups)
+}
+
+/// Removes the manifests before the one in force, and those that never came to be.
+fn remove_other_manifests<E: Environment>(
+    hands: &mut Hands<'_, E>,
+    home: &ShardHome,
+    superblock: &Superblock,
+) -> Result<(), BootError> {
+    let kept = home.manifest(superblock.manifest.sequence);
+    for name in hands.names(home.directory())? {
+        let path = home.directory().join(&name);
+        if name.starts_with("manifest-") && path != kept {
+            hands.run(vec![Step::Remove(path)])?;
+        }
+    }
+    Ok(())
+}

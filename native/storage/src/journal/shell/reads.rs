@@ -1,0 +1,135 @@
+//! Reading all files of a ring at a start, a few pieces ahead of whoever looks at them.
+
+use std::collections::VecDeque;
+
+use ng_io::{Buffer, Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
+
+use super::{JournalShell, READ, START, START_READS};
+use crate::journal::scan::{FileScan, FoundBlock, PIECE, piece_bytes};
+
+/// A piece that was asked for.
+struct Piece {
+    file: usize,
+    offset: u64,
+    kind: u64,
+    /// What came of it: `None` inside for one that cannot be read.
+    read: Option<Option<Buffer>>,
+}
+
+/// Pieces of all files in the order in which they will be looked at.
+pub(super) struct Reads<'a, E: Environment> {
+    shell: &'a JournalShell<E>,
+    ahead: VecDeque<Piece>,
+    /// The next piece to ask for, and how many were asked for.
+    next: (usize, u64),
+    asked: u64,
+    /// Memory of pieces that were looked at.
+    spare: Vec<Buffer>,
+}
+
+/// What a file holds.
+pub(super) struct ScannedFile {
+    pub(super) blocks: Vec<FoundBlock>,
+    pub(super) length: u64,
+}
+
+impl<'a, E: Environment> Reads<'a, E> {
+    pub(super) fn new(shell: &'a JournalShell<E>) -> Self {
+        Self { shell, ahead: VecDeque::new(), next: (0, 0), asked: 0, spare: Vec::new() }
+    }
+
+    /// Reads the next file; they come in the order of their numbers.
+    pub(super) fn scan(&mut self, driver: &mut E::Driver, number: u32) -> Result<ScannedFile, IoError> {
+        let JournalShell { home, limits, .. } = self.shell;
+        let mut scan = FileScan::new(home.journal, number, limits.file_bytes);
+        let mut scanned = ScannedFile { blocks: Vec::new(), length: limits.file_bytes };
+        while let Some((offset, count)) = scan.wants() {
+            let planned = self.ahead.front().is_some_and(|piece| {
+                piece.file == number as usize && piece.offset == offset && count == self.piece_bytes(offset)
+            });
+            let is_behind = self.ahead.is_empty() && self.next == (number as usize, offset);
+            let read = if planned || is_behind {
+                self.ask_ahead(driver);
+                self.await_front(driver)?
+            } else {
+                self.read_page(driver, self.shell.files[number as usize], offset, count)?
+            };
+            if let Some(buffer) = &read
+                && buffer.len() < count
+            {
+                scanned.length = scanned.length.min(offset + buffer.len() as u64);
+            }
+            // A piece that cannot be read is damage, or nothing: the judgement over all files says which.
+            scan.feed(read.as_deref(), &mut |header, checksum, block| {
+                scanned.blocks.push(FoundBlock::new(header, checksum, block));
+            });
+            self.spare.extend(read);
+        }
+        Ok(scanned)
+    }
+
+    fn piece_bytes(&self, offset: u64) -> usize {
+        piece_bytes(self.shell.limits.file_bytes, offset)
+    }
+
+    fn ask_ahead(&mut self, driver: &mut E::Driver) {
+        while (self.ahead.len() as u64) < START_READS && self.next.0 < self.shell.files.len() {
+            let (file, offset) = self.next;
+            let count = self.piece_bytes(offset);
+            let mut buffer = self.spare.pop().filter(|buffer| buffer.capacity() >= count);
+            let mut buffer = buffer.take().unwrap_or_else(|| Buffer::aligned(count));
+            buffer.clear();
+            buffer.shrink_to(count);
+            let kind = START + self.asked % START_READS;
+            let read = Operation::ReadAt { file: self.shell.files[file], buffer, offset };
+            self.shell.submit(driver, kind, read);
+            self.ahead.push_back(Piece { file, offset, kind, read: None });
+            self.asked += 1;
+            let after = offset + PIECE;
+            self.next = if after < self.shell.limits.file_bytes { (file, after) } else { (file + 1, 0) };
+        }
+    }
+
+    fn await_front(&mut self, driver: &mut E::Driver) -> Result<Option<Buffer>, IoError> {
+        while self.ahead.front().is_some_and(|piece| piece.read.is_none()) {
+            self.wait(driver, &mut None)?;
+        }
+        Ok(self.ahead.pop_front().and_then(|piece| piece.read).flatten())
+    }
+
+    /// Reads a page of a piece that cannot be read as a whole.
+    fn read_page(
+        &mut self,
+        driver: &mut E::Driver,
+        file: Handle,
+        offset: u64,
+        count: usize,
+    ) -> Result<Option<Buffer>, IoError> {
+        self.shell.submit(driver, READ, Operation::ReadAt { file, buffer: Buffer::aligned(count), offset });
+        let mut page = None;
+        while page.is_none() {
+            self.wait(driver, &mut page)?;
+        }
+        Ok(page.flatten())
+    }
+
+    fn wait(&mut self, driver: &mut E::Driver, page: &mut Option<Option<Buffer>>) -> Result<(), IoError> {
+        let mut completions = Vec::new();
+        driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions)?;
+        for completion in completions {
+            let kind = completion.token.0.wrapping_sub(self.shell.home.first_token);
+            let read = match completion.outcome {
+                Outcome::Read { buffer, result: Ok(_) } => Some(buffer),
+                _ => None,
+            };
+            if kind == READ {
+                *page = Some(read);
+            } else if let Some(piece) =
+                self.ahead.iter_mut().find(|piece| piece.kind == kind && piece.read.is_none())
+            {
+                piece.read = Some(read);
+            }
+        }
+        Ok(())
+    }
+}

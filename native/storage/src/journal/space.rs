@@ -1,0 +1,118 @@
+//! The files of the ring: which is written, which hold what a recovery needs, which are free.
+
+use std::collections::VecDeque;
+
+use super::{Limits, pages};
+
+/// Whether a further file is being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growing {
+    No,
+    Asked,
+    /// There was no space; asked again when idle.
+    Refused,
+}
+
+/// The files of a journal.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    /// Where the next block goes.
+    pub(super) file: u32,
+    pub(super) offset: u64,
+    /// Files with blocks a recovery needs, oldest first, each with the first sequence in it; the last is `file`.
+    pub(super) order: VecDeque<(u32, u64)>,
+    pub(super) free: VecDeque<u32>,
+    pub(super) files: u32,
+    pub(super) growing: Growing,
+}
+
+impl Space {
+    /// Of a journal that has not been written yet.
+    pub(super) fn new(files: u32) -> Self {
+        let free = (1..files).collect();
+        Self { file: 0, offset: 0, order: VecDeque::new(), free, files, growing: Growing::No }
+    }
+
+    /// Bytes that can be written before a file must be freed or made.
+    pub(super) fn room(&self, limits: &Limits) -> u64 {
+        let rest = limits.file_bytes - self.offset;
+        rest + self.free.len() as u64 * limits.file_bytes
+    }
+
+    /// The same, if all files come that can still be made.
+    pub(super) fn hoped_for(&self, limits: &Limits) -> u64 {
+        self.room(limits) + u64::from(self.growable(limits)) * limits.file_bytes
+    }
+
+    /// Whether the ring has four files, or will.
+    pub(super) fn is_ample(&self, limits: &Limits) -> bool {
+        self.files + self.growable(limits) >= 4
+    }
+
+    /// Whether the oldest file must be freed: fewer than three others could be written.
+    pub(super) fn is_short(&self, limits: &Limits) -> bool {
+        self.free.len() + (self.growable(limits) as usize) < 3
+    }
+
+    /// The number of a file to be made now: one is always free, and three once there is much to be kept.
+    pub(super) fn grow(&mut self, live_bytes: u64, limits: &Limits) -> Option<u32> {
+        let wanted = if live_bytes > limits.file_bytes / 4 { 3 } else { 1 };
+        let grows = self.growing == Growing::No && self.free.len() < wanted && self.files < limits.files_max;
+        grows.then(|| {
+            self.growing = Growing::Asked;
+            self.files
+        })
+    }
+
+    fn growable(&self, limits: &Limits) -> u32 {
+        if self.growing == Growing::Refused { 0 } else { limits.files_max.saturating_sub(self.files) }
+    }
+
+    pub(super) fn grown(&mut self, is_made: bool) {
+        if is_made {
+            self.growing = Growing::No;
+            self.free.push_back(self.files);
+            self.files += 1;
+        } else {
+            self.growing = Growing::Refused;
+        }
+    }
+
+    /// Whether there was no space for a further file.
+    pub(super) fn is_refused(&self) -> bool {
+        self.growing == Growing::Refused
+    }
+
+    /// What was refused may be asked for again.
+    pub(super) fn retry_growing(&mut self) {
+        if self.growing == Growing::Refused {
+            self.growing = Growing::No;
+        }
+    }
+
+    /// Moves on to a free file if the block does not fit the rest of this one. False if there is none.
+    pub(super) fn make_place(&mut self, bytes: u64, sequence: u64, limits: &Limits) -> bool {
+        debug_assert_eq!(pages(usize::try_from(bytes).unwrap_or(0)) as u64, bytes);
+        if self.offset + bytes <= limits.file_bytes {
+            return true;
+        }
+        let Some(file) = self.free.pop_front() else { return false };
+        self.order.push_back((file, sequence));
+        self.file = file;
+        self.offset = 0;
+        true
+    }
+
+    /// The oldest file, if it is not the one that is written and all of it is synced.
+    pub(super) fn oldest_to_free(&self, synced_through: u64) -> Option<u32> {
+        let (file, _) = self.order.front()?;
+        let (_, next_first) = self.order.get(1)?;
+        (*next_first <= synced_through + 1).then_some(*file)
+    }
+
+    /// No recovery needs the oldest file any more; returns it, and the oldest block that one needs.
+    pub(super) fn pop_oldest(&mut self) -> Option<(u32, u64)> {
+        let (_, oldest) = *self.order.get(1)?;
+        self.order.pop_front().map(|(file, _)| (file, oldest))
+    }
+}

@@ -1,0 +1,286 @@
+//! Changing the number of shards: what counts of all journals and manifests is written into new ones, then LAYOUT names
+//! those.
+//!
+//! The old shards are read and not touched until LAYOUT has changed; a crash before leaves the old ones in force, one after
+//! it the new ones. Segments stay where they are: directories belong to groups, not to shards.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, Token, Wait};
+
+use crate::boot::{BootError, Hands};
+use crate::data_directory::{DataDirectory, Identity, read_manifest};
+use crate::founding::settle;
+use crate::home::ShardHome;
+use crate::journal::recovery::{Recovered, RecoveredGroup};
+use crate::journal::shell::{JournalShell, body_in};
+use crate::journal::{Effect, PrepareJournal, Refused};
+use crate::layout::{JournalName, Layout};
+use crate::manifest::{GroupEntry, Manifest};
+use crate::record::{RecordHeader, RecordKind};
+use crate::store::plan::{Plan, Step, replace};
+use crate::superblock::{ManifestPointer, Superblock};
+
+/// How a change of the shard count goes about.
+pub struct Resharding<'a> {
+    /// How many shards there shall be.
+    pub shard_count: u32,
+    /// Which of so many shards a group belongs to.
+    pub owner: &'a dyn Fn(u64, u32) -> u32,
+    /// Marks the journals.
+    pub random: &'a mut dyn FnMut() -> u128,
+    /// Whether the node is alone. Then blocks that were never proven are dropped; else they are kept for its peers to
+    /// judge, and the shard count stays.
+    pub solo: bool,
+}
+
+/// How long a full journal may take to come by a further file.
+const GROWTH_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A record with its body.
+type Record = (RecordHeader, Arc<Vec<u8>>);
+
+/// What counts of a node, by the shard it will belong to.
+#[derive(Default)]
+struct Share {
+    records: Vec<Record>,
+    entries: Vec<GroupEntry>,
+}
+
+impl<E: Environment> DataDirectory<E> {
+    /// Moves everything that counts into `shard_count` new shards, and puts them in force.
+    pub fn change_shard_count(&self, layout: &Layout, change: Resharding<'_>) -> Result<Layout, BootError> {
+        let root = self.home.root().to_owned();
+        let files = self.settings.journal.files_max as usize + 2;
+        let limits = DriverLimits { operations_max: 64, handles_max: 64 + files * layout.journals.len() };
+        let mut driver = self.environment.driver(limits).map_err(BootError::io(&root))?;
+        let mut shares: Vec<Share> = (0..change.shard_count).map(|_| Share::default()).collect();
+        for name in &layout.journals {
+            self.share_out(&mut driver, layout, *name, &change, &mut shares)?;
+        }
+        let Resharding { shard_count, random, .. } = change;
+        let epoch = layout.epoch + 1;
+        let journals: Vec<_> = (0..shard_count).map(|shard| JournalName { epoch, shard }).collect();
+        let identity = Identity { cluster: layout.cluster, node: layout.node };
+        let mut hands = Hands::new(&self.environment, &mut driver, self.settings.first_token);
+        for (name, share) in journals.iter().zip(shares) {
+            let home = self.home.shard(*name);
+            hands.discard(home.directory())?;
+            let first = self.first_superblock(identity, *name, shard_count, random());
+            self.write_share(&home, first, share)?;
+        }
+        let next = Layout { epoch, shard_count, journals, ..layout.clone() };
+        let mut plan = vec![Step::SyncDirectory(self.home.shards())];
+        replace(&mut plan, self.home.layout(), next.encode());
+        plan.push(Step::SyncDirectory(root));
+        hands.run(plan)?;
+        self.retire_shards(&mut hands, &layout.journals)?;
+        Ok(next)
+    }
+
+    /// Moves shards that no layout names any more into the trash.
+    fn retire_shards(&self, hands: &mut Hands<'_, E>, names: &[JournalName]) -> Result<(), BootError> {
+        let mut plan = Plan::new();
+        for name in names {
+            let to = self.home.trash().join(format!("shard-{}", ShardHome::name(*name)));
+            plan.push(Step::Retire { from: self.home.shard(*name).directory().to_owned(), to });
+        }
+        plan.push(Step::SyncDirectory(self.home.shards()));
+        plan.push(Step::SyncDirectory(self.home.trash()));
+        hands.run(plan).map(|_| ())
+    }
+
+    /// Reads a shard and gives each of its groups to its new owner.
+    fn share_out(
+        &self,
+        driver: &mut E::Driver,
+        layout: &Layout,
+        name: JournalName,
+        change: &Resharding<'_>,
+        shares: &mut [Share],
+    ) -> Result<(), BootError> {
+        let home = self.home.shard(name);
+        let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
+        let (_, superblocks) = self.read_superblock(&mut hands, &home, layout, name)?;
+        let superblock = *superblocks.current();
+        let entries = read_manifest(&mut hands, &home, &superblock)?;
+        let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
+        let journal = self.journal_home(&home, superblock.journal);
+        let (environment, limits) = (self.environment.clone(), self.settings.journal);
+        let (mut shell, mut recovered) =
+            JournalShell::recover(environment, hands.driver, journal, limits, &floors)
+                .map_err(|fault| BootError::journal(home.directory(), fault))?;
+        let kept = |reason: &str| BootError::NotMoved {
+            path: home.directory().to_owned(),
+            reason: reason.to_owned(),
+        };
+        if hands.read(home.accepted_loss())?.is_some() {
+            return Err(kept("a loss was accepted, which a start with the old count has to deal with first"));
+        }
+        if !recovered.damage.is_empty() {
+            return Err(kept("something in it is damaged"));
+        }
+        if !change.solo && !recovered.losses().is_empty() {
+            return Err(kept("blocks of it are lost, which the other nodes have to judge"));
+        }
+        let shard_of =
+            |group: u64| (change.owner)(group, change.shard_count).min(change.shard_count - 1) as usize;
+        for entry in entries {
+            shares[shard_of(entry.group)].entries.push(entry);
+        }
+        for group in recovered.take_groups() {
+            let records = self.records_of(hands.driver, &mut shell, &recovered, &group)?;
+            shares[shard_of(group.group)].records.extend(records);
+        }
+        Ok(())
+    }
+
+    /// The records of a group in an order that replays to the same: views come before all prepares, of which they drop none.
+    fn records_of(
+        &self,
+        driver: &mut E::Driver,
+        shell: &mut JournalShell<E>,
+        recovered: &Recovered,
+        group: &RecoveredGroup,
+    ) -> Result<Vec<Record>, BootError> {
+        let mut records = Vec::new();
+        if let Some(open) = &group.open {
+            let body = open.encode();
+            let header =
+                RecordHeader { epoch: group.epoch, ..RecordHeader::of(RecordKind::Open, group.group, &body) };
+            records.push((header, Arc::new(body)));
+        }
+        records.extend(group.install.as_ref().map(|(header, body)| (*header, Arc::new(body.encode()))));
+        // Blocks of the old journal mean nothing in the new one, which begins without a loss.
+        let views = group.log.iter().chain(&group.vote);
+        records.extend(
+            views.map(|(header, body)| (RecordHeader { request: 0, ..*header }, Arc::new(body.encode()))),
+        );
+        for prepare in &group.prepares {
+            let body = self.read_body(driver, shell, recovered, &prepare.header)?;
+            records.push((prepare.header, Arc::new(body)));
+        }
+        Ok(records)
+    }
+
+    fn read_body(
+        &self,
+        driver: &mut E::Driver,
+        shell: &mut JournalShell<E>,
+        recovered: &Recovered,
+        header: &RecordHeader,
+    ) -> Result<Vec<u8>, BootError> {
+        let place = self.home.shards();
+        let unread = || BootError::NotMoved {
+            path: place.clone(),
+            reason: format!("op {} of group {} cannot be read", header.op, header.group),
+        };
+        let located = recovered.locate(header.group, header.op).ok_or_else(unread)?;
+        if !shell.read_body(driver, &located, Token(self.settings.first_token)) {
+            return Err(unread());
+        }
+        let mut completions = Vec::new();
+        while completions.is_empty() {
+            let waited = driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions);
+            waited.map_err(BootError::io(&place))?;
+        }
+        match completions.remove(0).outcome {
+            Outcome::Read { buffer, result: Ok(_) } => {
+                body_in(&located, &buffer).filter(|body| header.is_sealed_over(body)).ok_or_else(unread)
+            }
+            _ => Err(unread()),
+        }
+    }
+
+    /// Makes a shard that holds a share from its first moment on.
+    fn write_share(&self, home: &ShardHome, mut first: Superblock, share: Share) -> Result<(), BootError> {
+        let directory = home.directory();
+        let mut driver = self.environment.driver(crate::boot::DRIVER).map_err(BootError::io(directory))?;
+        let mut hands = Hands::new(&self.environment, &mut driver, self.settings.first_token);
+        hands.run(vec![Step::MakeDirectory(directory.to_owned())])?;
+        let Share { records, mut entries } = share;
+        if !entries.is_empty() {
+            entries.sort_by_key(|entry| entry.group);
+            let manifest = Manifest { node: first.node, sequence: 1, shard: first.shard, groups: entries };
+            let (bytes, checksum) = manifest.encode();
+            let mut plan = Plan::new();
+            replace(&mut plan, home.manifest(1), bytes);
+            hands.run(plan)?;
+            first.manifest = ManifestPointer { sequence: 1, checksum };
+        }
+        self.write_journal(&mut hands, home, &first, records)?;
+        self.write_first_superblock(&mut hands, home, first)
+    }
+
+    /// Makes a journal that holds these records, its first block synced last of all.
+    pub(crate) fn write_journal(
+        &self,
+        hands: &mut Hands<'_, E>,
+        home: &ShardHome,
+        superblock: &Superblock,
+        records: Vec<Record>,
+    ) -> Result<(), BootError> {
+        let (mark, limits) = (superblock.journal, self.settings.journal);
+        let place = self.journal_home(home, mark);
+        let (mut shell, recovered) =
+            JournalShell::create(self.environment.clone(), hands.driver, place, limits)
+                .map_err(|fault| BootError::journal(home.directory(), fault))?;
+        let mut effects = Vec::new();
+        let mut journal =
+            PrepareJournal::resume(mark, superblock.incarnation, limits, recovered, &mut effects);
+        settle(hands.driver, &mut shell, &mut journal, &mut effects, home)?;
+        for (header, body) in records {
+            let mut writing =
+                Writing { home, shell: &mut shell, journal: &mut journal, effects: &mut effects };
+            writing.append(hands.driver, header, &body)?;
+        }
+        settle(hands.driver, &mut shell, &mut journal, &mut effects, home)
+    }
+}
+
+/// A journal being filled.
+struct Writing<'a, E: Environment> {
+    home: &'a ShardHome,
+    shell: &'a mut JournalShell<E>,
+    journal: &'a mut PrepareJournal,
+    effects: &'a mut Vec<Effect>,
+}
+
+impl<E: Environment> Writing<'_, E> {
+    /// Appends a record, waiting for room as long as there can be some.
+    fn append(
+        &mut self,
+        driver: &mut E::Driver,
+        header: RecordHeader,
+        body: &Arc<Vec<u8>>,
+    ) -> Result<(), BootError> {
+        let mut last_try = false;
+        loop {
+            match self.journal.append(header, Arc::clone(body), self.effects) {
+                Ok(_) => return Ok(()),
+                Err(Refused::Busy) if !last_try => last_try = !self.make_room(driver)?,
+                Err(refused) => {
+                    let reason = format!("its share of what counts does not fit: {refused}");
+                    return Err(BootError::NotMoved { path: self.home.directory().to_owned(), reason });
+                }
+            }
+        }
+    }
+
+    /// Lets the disk work; false if it has nothing to do any more. A further file may be in the making.
+    fn make_room(&mut self, driver: &mut E::Driver) -> Result<bool, BootError> {
+        settle(driver, self.shell, self.journal, self.effects, self.home)?;
+        let soon = driver.now() + GROWTH_PATIENCE;
+        let mut completions = Vec::new();
+        driver.complete(Wait::Until(soon), &mut completions).map_err(BootError::io(self.home.directory()))?;
+        let worked = !completions.is_empty();
+        for completion in completions {
+            if let Some(event) = self.shell.event(driver, completion) {
+                self.journal.step(event, self.effects);
+            }
+        }
+        Ok(worked)
+    }
+}

@@ -1,0 +1,274 @@
+//! What is pending of a group as plans: batches behind the last one, a segment sealed, a list replaced.
+
+use ng_io::Buffer;
+
+use super::group::{Group, Order, Running};
+use super::plan::{Plan, Step, paged, replace};
+use super::tail::{Passing, Tail};
+use super::{Effect, StoreLimits};
+use crate::PAGE;
+use crate::segments_file::{SegmentEntry, SegmentsFile};
+
+impl Group {
+    /// The next plan, if there is anything to do now.
+    pub(super) fn next_plan(
+        &mut self,
+        limits: &StoreLimits,
+        trash: impl FnOnce() -> Trash,
+    ) -> Option<(Running, Plan)> {
+        while let Some(order) = self.orders.pop_front() {
+            if !self.is_moot(&order) {
+                return Some(self.carry_out(order, trash));
+            }
+        }
+        let front = self.pending.front().filter(|_| self.asked)?;
+        let fits = |tail: &Tail| tail.bytes + front.bytes.len() as u64 <= limits.segment_bytes;
+        Some(match &self.tail {
+            Some(tail) if !fits(tail) => self.seal(tail),
+            _ => self.append(limits),
+        })
+    }
+
+    /// Whether a start applies an order again whose effect is on the disk, or was purged.
+    fn is_moot(&self, order: &Order) -> bool {
+        let present = self.listed.purge_generation;
+        match order {
+            Order::Purge { generation, .. } => *generation <= present,
+            Order::TruncatePrefix { generation, offset } => {
+                *generation != present || self.before(*offset).is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    fn append(&self, limits: &StoreLimits) -> (Running, Plan) {
+        let start = self.tail.as_ref().map_or(0, |tail| tail.bytes);
+        let partial = self.tail.as_ref().map_or(&[] as &[u8], |tail| &tail.partial);
+        let (mut count, mut bytes) = (0, 0);
+        for batch in &self.pending {
+            let with = bytes + batch.bytes.len();
+            let fits = start + with as u64 <= limits.segment_bytes && with <= limits.plan_bytes_max;
+            if count > 0 && !fits {
+                break;
+            }
+            (count, bytes) = (count + 1, with);
+        }
+        let mut pieces: Vec<&[u8]> = vec![partial];
+        pieces.extend(self.pending.iter().take(count).map(|batch| batch.bytes.as_slice()));
+        let offset = start - partial.len() as u64;
+        let buffer = paged(&pieces);
+        let mut plan = Plan::new();
+        self.make_directory(&mut plan);
+        let fresh = self.tail.is_none();
+        let entry = self.tail.as_ref().map_or_else(|| self.first_entry(), Tail::entry);
+        let path = self.home.segment(&entry);
+        if fresh {
+            // A purge that was cut short may have left a file of this name.
+            plan.push(Step::Remove(path.clone()));
+        }
+        let end = offset + buffer.len() as u64;
+        plan.push(Step::Write { path: path.clone(), offset, buffer, batches: true });
+        plan.extend(self.stale_bytes(end).map(|(offset, buffer)| Step::Write {
+            path: path.clone(),
+            offset,
+            buffer,
+            batches: true,
+        }));
+        plan.push(Step::Sync { path, batches: true });
+        let listed = fresh.then(|| self.list_with(entry, self.pending.front().map_or(0, |batch| batch.op)));
+        if let Some(listed) = &listed {
+            plan.push(Step::SyncDirectory(self.home.directory()));
+            self.put_list(&mut plan, listed);
+        }
+        (Running::Appending { count, listed }, plan)
+    }
+
+    /// Zeroes for what a write that was cut short may have left behind `end`.
+    fn stale_bytes(&self, end: u64) -> Option<(u64, Buffer)> {
+        let stale_to = self.tail.as_ref()?.stale_to.next_multiple_of(PAGE as u64);
+        let count = usize::try_from(stale_to.checked_sub(end)?).ok().filter(|count| *count > 0)?;
+        Some((end, paged(&[&vec![0; count]])))
+    }
+
+    fn first_entry(&self) -> SegmentEntry {
+        Tail::new(self.pending.front().map_or(0, |batch| batch.base_offset), 0).entry()
+    }
+
+    fn list_with(&self, entry: SegmentEntry, first_op: u64) -> SegmentsFile {
+        let mut listed = self.list_next();
+        listed.segments.push(entry);
+        listed.first_op = first_op;
+        listed
+    }
+
+    fn list_next(&self) -> SegmentsFile {
+        SegmentsFile { sequence: self.listed.sequence + 1, ..self.listed.clone() }
+    }
+
+    pub(super) fn put_list(&self, plan: &mut Plan, listed: &SegmentsFile) {
+        replace(plan, self.home.segments(), listed.encode());
+        plan.push(Step::SyncDirectory(self.home.directory()));
+    }
+
+    fn seal(&self, tail: &Tail) -> (Running, Plan) {
+        let (footer, entry, index) = tail.seal(self.id);
+        let path = self.home.segment(&entry);
+        let offset = tail.bytes.next_multiple_of(PAGE as u64);
+        let buffer = paged(&[&footer]);
+        let end = offset + buffer.len() as u64;
+        let mut plan = vec![Step::Write { path: path.clone(), offset, buffer, batches: true }];
+        plan.extend(self.stale_bytes(end).map(|(offset, buffer)| Step::Write {
+            path: path.clone(),
+            offset,
+            buffer,
+            batches: true,
+        }));
+        plan.push(Step::Sync { path, batches: true });
+        replace(&mut plan, self.home.index(&entry), index.encode());
+        let mut listed = self.list_next();
+        listed.segments.pop();
+        listed.segments.push(entry);
+        listed.first_op = 0;
+        self.put_list(&mut plan, &listed);
+        (Running::Sealing { listed }, plan)
+    }
+
+    fn carry_out(&mut self, order: Order, trash: impl FnOnce() -> Trash) -> (Running, Plan) {
+        match order {
+            Order::Purge { generation, op, since } => self.purge(generation, op, since),
+            Order::TruncatePrefix { offset, .. } => self.truncate_prefix(offset),
+            Order::Remove => (Running::Removing, self.retire(trash())),
+            Order::Read { entry, offset, length } => {
+                let path = self.home.segment(&entry);
+                (Running::Reading { entry, offset }, vec![Step::Read { path, offset, length }])
+            }
+            Order::GiveUp => self.give_up(&trash()),
+            Order::Import { entry, offset, buffer } => self.import(entry, offset, buffer, &trash()),
+            Order::Install { generation, op, since } => self.install(generation, op, since, &trash()),
+            Order::WriteState { op, bytes } => {
+                let mut plan = Plan::new();
+                self.make_directory(&mut plan);
+                replace(&mut plan, self.home.state(op), bytes);
+                plan.push(Step::SyncDirectory(self.home.directory()));
+                (Running::WritingState { op }, plan)
+            }
+            Order::DropState { op } => {
+                (Running::DroppingState { op }, vec![Step::Remove(self.home.state(op))])
+            }
+        }
+    }
+
+    fn purge(&self, generation: u64, op: u64, since: u64) -> (Running, Plan) {
+        let listed = SegmentsFile {
+            purge_generation: generation,
+            first_op: 0,
+            segments: Vec::new(),
+            ..self.list_next()
+        };
+        let mut plan = Plan::new();
+        self.make_directory(&mut plan);
+        self.put_list(&mut plan, &listed);
+        self.remove_files(&mut plan, &self.listed.segments);
+        (Running::Purging { listed, op, since }, plan)
+    }
+
+    /// The segments that lie before `offset`; never the last, which says where the offsets stand.
+    fn before(&self, offset: u64) -> &[SegmentEntry] {
+        let all = &self.listed.segments;
+        let before = |entry: &&SegmentEntry| entry.is_sealed() && entry.last_offset < offset;
+        let count = all.iter().take_while(before).count().min(all.len().saturating_sub(1));
+        &all[..count]
+    }
+
+    fn truncate_prefix(&self, offset: u64) -> (Running, Plan) {
+        let dropped = self.before(offset);
+        let kept = &self.listed.segments[dropped.len()..];
+        let listed = SegmentsFile { segments: kept.to_vec(), ..self.list_next() };
+        let mut plan = Plan::new();
+        self.make_directory(&mut plan);
+        self.put_list(&mut plan, &listed);
+        self.remove_files(&mut plan, dropped);
+        (Running::Truncating { listed, offset }, plan)
+    }
+
+    fn remove_files(&self, plan: &mut Plan, segments: &[SegmentEntry]) {
+        for entry in segments {
+            plan.push(Step::Remove(self.home.segment(entry)));
+            plan.push(Step::Remove(self.home.index(entry)));
+        }
+    }
+
+    fn retire(&self, trash: Trash) -> Plan {
+        vec![
+            Step::Retire { from: self.home.incoming(), to: trash.path("incoming") },
+            Step::Retire { from: self.home.directory(), to: trash.path("group") },
+            Step::MakeDirectory(self.home.parent().to_owned()),
+            Step::SyncDirectory(self.home.parent().to_owned()),
+            Step::SyncDirectory(trash.directory),
+        ]
+    }
+
+    /// Takes note of a plan that has been carried out.
+    pub(super) fn carried_out(&mut self, running: Running, effects: &mut Vec<Effect>) {
+        let group = self.id;
+        match running {
+            Running::Appending { count, listed } => self.appended(count, listed, effects),
+            Running::Sealing { listed } => {
+                self.listed = listed;
+                self.tail = None;
+            }
+            Running::Purging { listed, op, .. } => {
+                self.listed = listed;
+                self.tail = None;
+                self.present = true;
+                effects.push(Effect::Synced { group, op });
+            }
+            Running::Truncating { listed, .. } => {
+                self.listed = listed;
+                self.present = true;
+            }
+            Running::WritingState { op } => {
+                self.present = true;
+                effects.push(Effect::StateWritten { group, op });
+            }
+            Running::Removing => effects.push(Effect::Removed { group }),
+            Running::Importing { entry } => self.imported(entry, effects),
+            Running::Installing { generation, op, .. } => self.installed(generation, op, effects),
+            Running::GivingUp => self.incoming = None,
+            Running::Opening(_) | Running::Reading { .. } | Running::DroppingState { .. } => {}
+        }
+    }
+
+    fn appended(&mut self, count: usize, listed: Option<SegmentsFile>, effects: &mut Vec<Effect>) {
+        self.present = true;
+        if let Some(listed) = listed {
+            self.listed = listed;
+        }
+        let mut op = 0;
+        for batch in self.pending.drain(..count.min(self.pending.len())) {
+            let tail = self.tail.get_or_insert_with(|| Tail::new(batch.base_offset, batch.op));
+            tail.absorb(Passing::from(&batch));
+            tail.last_op = batch.op;
+            tail.stale_to = 0;
+            self.pending_bytes -= batch.bytes.len();
+            op = batch.op;
+        }
+        self.asked &= !self.pending.is_empty();
+        if op > 0 {
+            effects.push(Effect::Synced { group: self.id, op });
+        }
+    }
+}
+
+/// A place in the trash that nothing has had before.
+#[derive(Debug)]
+pub(super) struct Trash {
+    pub(super) directory: std::path::PathBuf,
+    pub(super) name: String,
+}
+
+impl Trash {
+    pub(super) fn path(&self, what: &str) -> std::path::PathBuf {
+        self.directory.join(format!("{}-{what}", self.name))
+    }
+}

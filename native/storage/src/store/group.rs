@@ -1,0 +1,305 @@
+//! What the store knows of one group.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use ng_io::{Buffer, Instant};
+
+use super::flush::Trash;
+use super::opening::Opening;
+use super::plan::{Plan, Step};
+use super::tail::Tail;
+use super::{CommittedBatch, Held, StoreLimits, Vouched};
+use crate::home::GroupHome;
+use crate::segments_file::{SegmentEntry, SegmentsFile};
+
+/// One group: what is on the disk, and what is on its way there.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) id: u64,
+    pub(super) home: GroupHome,
+    pub(super) phase: Phase,
+    pub(super) vouched: Option<Vouched>,
+    /// Whether the directory is there, and its name synced.
+    pub(super) present: bool,
+    /// SEGMENTS as it is on the disk; of sequence 0 when there is none.
+    pub(super) listed: SegmentsFile,
+    /// The purge generation once all orders are done.
+    pub(super) generation: u64,
+    pub(super) tail: Option<Tail>,
+    pub(super) pending: VecDeque<CommittedBatch>,
+    pub(super) pending_bytes: usize,
+    /// Whether what is pending is to be written now.
+    pub(super) asked: bool,
+    pub(super) orders: VecDeque<Order>,
+    pub(super) running: Option<Running>,
+    /// Whether it waits for a lane.
+    pub(super) queued: bool,
+    /// When to look at it again.
+    pub(super) due: Option<Instant>,
+    pub(super) waits_for_space: bool,
+    /// How often opening it failed because something could not be read.
+    pub(super) unread: u8,
+    /// Segments of a state that comes from another replica.
+    pub(super) incoming: Option<Vec<SegmentEntry>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nobody has looked at the directory yet.
+    Closed,
+    Open,
+    Damaged,
+}
+
+/// Something to be done before what is pending is written.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// Batches from `since` on, which were dropped with it, are not safe before it is.
+    Purge {
+        generation: u64,
+        op: u64,
+        since: u64,
+    },
+    TruncatePrefix {
+        generation: u64,
+        offset: u64,
+    },
+    Remove,
+    Read {
+        entry: SegmentEntry,
+        offset: u64,
+        length: usize,
+    },
+    Import {
+        entry: SegmentEntry,
+        offset: u64,
+        buffer: Buffer,
+    },
+    GiveUp,
+    Install {
+        generation: u64,
+        op: u64,
+        since: u64,
+    },
+    WriteState {
+        op: u64,
+        bytes: Vec<u8>,
+    },
+    DropState {
+        op: u64,
+    },
+}
+
+/// The plan under way.
+#[derive(Debug)]
+pub(super) enum Running {
+    Opening(Opening),
+    /// Writes so many of the pending batches.
+    Appending {
+        count: usize,
+        listed: Option<SegmentsFile>,
+    },
+    Sealing {
+        listed: SegmentsFile,
+    },
+    Purging {
+        listed: SegmentsFile,
+        op: u64,
+        since: u64,
+    },
+    Truncating {
+        listed: SegmentsFile,
+        offset: u64,
+    },
+    Removing,
+    Reading {
+        entry: SegmentEntry,
+        offset: u64,
+    },
+    Importing {
+        entry: SegmentEntry,
+    },
+    GivingUp,
+    Installing {
+        generation: u64,
+        op: u64,
+        since: u64,
+    },
+    WritingState {
+        op: u64,
+    },
+    DroppingState {
+        op: u64,
+    },
+}
+
+impl Group {
+    pub(super) fn new(id: u64, node: u128, home: GroupHome) -> Self {
+        let listed = SegmentsFile {
+            node,
+            group: id,
+            purge_generation: 0,
+            sequence: 0,
+            first_op: 0,
+            segments: Vec::new(),
+        };
+        Self {
+            id,
+            home,
+            phase: Phase::Closed,
+            vouched: None,
+            present: false,
+            listed,
+            generation: 0,
+            tail: None,
+            pending: VecDeque::new(),
+            pending_bytes: 0,
+            asked: false,
+            orders: VecDeque::new(),
+            running: None,
+            queued: false,
+            due: None,
+            waits_for_space: false,
+            unread: 0,
+            incoming: None,
+        }
+    }
+
+    pub(super) fn held(&self) -> Held {
+        let sealed: u64 = self.listed.segments.iter().map(|entry| entry.bytes).sum();
+        Held {
+            first_offset: self.listed.segments.first().map(|entry| entry.base_offset),
+            last_offset: self.last_offset(),
+            generation: self.generation,
+            bytes: sealed + self.tail.as_ref().map_or(0, |tail| tail.bytes),
+            segments: self.listed.segments.len(),
+        }
+    }
+
+    /// The last offset in the segments.
+    pub(super) fn last_offset(&self) -> Option<u64> {
+        let sealed = || self.listed.segments.last().filter(|entry| entry.is_sealed());
+        self.tail.as_ref().map(|tail| tail.last_offset).or_else(|| sealed().map(|entry| entry.last_offset))
+    }
+
+    /// Whether a batch is in the segments already, or was purged: a restart applies ops again that it had applied before.
+    pub(super) fn is_known(&self, batch: &CommittedBatch) -> bool {
+        let purging = self.listed.purge_generation < self.generation;
+        let there = self.last_offset().is_some_and(|last| batch.base_offset <= last);
+        batch.generation < self.generation || (!purging && there)
+    }
+
+    /// Drops the pending batches that the directory turned out to hold.
+    pub(super) fn drop_known(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        for batch in pending {
+            self.take(batch);
+        }
+    }
+
+    /// Takes a batch, unless it is known.
+    pub(super) fn take(&mut self, batch: CommittedBatch) {
+        if self.phase == Phase::Damaged {
+            return;
+        }
+        if self.phase == Phase::Open && self.is_known(&batch) {
+            if let Some(tail) = self.tail.as_mut().filter(|_| batch.generation == self.generation) {
+                tail.last_op = tail.last_op.max(batch.op);
+            }
+            return;
+        }
+        self.pending_bytes += batch.bytes.len();
+        self.pending.push_back(batch);
+    }
+
+    /// Drops what is pending, but for what is just being written.
+    pub(super) fn drop_pending(&mut self) {
+        let written = match &self.running {
+            Some(Running::Appending { count, .. }) => *count,
+            _ => 0,
+        };
+        self.pending.truncate(written);
+        self.pending_bytes = self.pending.iter().map(|batch| batch.bytes.len()).sum();
+        self.asked = false;
+    }
+
+    /// The lowest op that is not safe in the segments yet.
+    pub(super) fn first_unsynced(&self) -> Option<u64> {
+        if self.phase == Phase::Damaged {
+            return Some(0);
+        }
+        let ordered = self.orders.iter().filter_map(|order| match order {
+            Order::Purge { since, .. } | Order::Install { since, .. } => Some(*since),
+            _ => None,
+        });
+        let running = match &self.running {
+            Some(Running::Purging { since, .. } | Running::Installing { since, .. }) => Some(*since),
+            _ => None,
+        };
+        ordered.chain(running).chain(self.pending.front().map(|batch| batch.op)).min()
+    }
+
+    /// Whether an order needs nothing of what the directory holds.
+    fn is_blind(order: &Order) -> bool {
+        matches!(order, Order::Remove | Order::Import { .. } | Order::GiveUp | Order::Install { .. })
+    }
+
+    /// The next thing to do, if there is anything to do now.
+    pub(super) fn next(
+        &mut self,
+        limits: &StoreLimits,
+        trash: impl FnOnce() -> Trash,
+    ) -> Option<(Running, Plan)> {
+        if self.running.is_some() || self.waits_for_space {
+            return None;
+        }
+        if self.phase == Phase::Damaged {
+            self.orders.retain(Self::is_blind);
+        }
+        if self.phase != Phase::Open && !self.orders.front().is_some_and(Self::is_blind) {
+            return (self.phase == Phase::Closed).then(|| self.begin_opening());
+        }
+        self.next_plan(limits, trash)
+    }
+
+    /// Takes back what a plan that could not be carried out was for, to be tried again. False if that is gone.
+    pub(super) fn take_back(&mut self, running: Running) -> bool {
+        let order = match running {
+            Running::Purging { listed, op, since } => {
+                Order::Purge { generation: listed.purge_generation, op, since }
+            }
+            Running::Truncating { listed, offset } => {
+                Order::TruncatePrefix { generation: listed.purge_generation, offset }
+            }
+            Running::Removing => Order::Remove,
+            Running::GivingUp => Order::GiveUp,
+            Running::Installing { generation, op, since } => Order::Install { generation, op, since },
+            Running::DroppingState { op } => Order::DropState { op },
+            Running::Appending { .. } | Running::Sealing { .. } | Running::Opening(_) => return true,
+            Running::Importing { .. } | Running::Reading { .. } | Running::WritingState { .. } => {
+                return false;
+            }
+        };
+        self.orders.push_front(order);
+        true
+    }
+
+    /// The steps that make the directory, if it is not there.
+    pub(super) fn make_directory(&self, plan: &mut Plan) {
+        if !self.present {
+            let parent = self.home.parent().to_owned();
+            let above: PathBuf = parent.parent().map(PathBuf::from).unwrap_or_default();
+            plan.push(Step::MakeDirectory(parent.clone()));
+            plan.push(Step::SyncDirectory(above));
+            plan.push(Step::MakeDirectory(self.home.directory()));
+            plan.push(Step::SyncDirectory(parent));
+        }
+    }
+
+    /// Whether nothing is under way or waits.
+    pub(super) fn is_settled(&self) -> bool {
+        self.running.is_none() && self.orders.is_empty() && self.pending.is_empty() && self.incoming.is_none()
+    }
+}

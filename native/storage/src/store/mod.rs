@@ -1,0 +1,248 @@
+//! Everything that is kept beside the journal: segments of the groups and states of the metadata.
+//!
+//! [`SegmentStore`] is the core. It takes committed batches and events and returns [`Effect`]s; it knows no file
+//! descriptor, clock or thread. What it wants done on the disk is a [`plan::Plan`] that [`shell::PlanShell`] performs
+//! through a driver.
+//!
+//! Batches leave memory by write-behind: when a group has enough of them, when it is told, or when they have waited long
+//! enough. Nothing here is acknowledged to anybody; the journal holds what is not [`Effect::Synced`] yet.
+
+mod flush;
+mod group;
+mod incoming;
+mod opening;
+pub mod plan;
+mod received;
+mod scan;
+mod segments;
+pub mod shell;
+mod tail;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ng_io::{Buffer, IoError};
+use thiserror::Error;
+
+pub use incoming::{ExportPlan, ExportedFile, sealed_bytes};
+pub use received::ReceivedSegment;
+pub use segments::SegmentStore;
+
+use crate::refusal::Refusal;
+use crate::segments_file::SegmentEntry;
+use plan::{Plan, PlanFault, PlanResult};
+
+/// Sizes and times of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreLimits {
+    /// Bytes of batches up to which a segment takes more; a batch that is larger by itself gets one of its own.
+    pub segment_bytes: u64,
+    /// Buffered bytes of a group from which on it is written.
+    pub flush_bytes: usize,
+    /// How long a batch waits at most before it is written.
+    pub flush_delay: Duration,
+    /// Bytes of batches that one plan writes, unless one batch alone has more.
+    pub plan_bytes_max: usize,
+    /// Buffered bytes of all groups from which on [`SegmentStore::has_room`] says no. What was admitted before comes on
+    /// top: the pipelines of the groups, which the journal's bound on live bytes bounds, too.
+    pub buffered_bytes_max: usize,
+    /// The largest batch there can be.
+    pub batch_bytes_max: u64,
+    /// Plans under way at a time: the lanes of the shell.
+    pub lanes: u32,
+    /// How long to wait after the disk was full.
+    pub retry_delay: Duration,
+}
+
+/// Whose store it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreOwner {
+    /// Identity of the node.
+    pub node: u128,
+    /// Which shard.
+    pub shard: u32,
+    /// Of this start: with shard and a count it names what goes to the trash.
+    pub incarnation: u64,
+}
+
+/// A committed batch.
+#[derive(Clone, Debug)]
+pub struct CommittedBatch {
+    /// The op that carried it.
+    pub op: u64,
+    /// The purge generation of the partition when it was applied.
+    pub generation: u64,
+    /// Its first offset.
+    pub base_offset: u64,
+    /// Its last offset.
+    pub last_offset: u64,
+    /// When it was stamped.
+    pub timestamp: u64,
+    /// How many messages.
+    pub messages: u32,
+    /// The bytes, as stamped.
+    pub bytes: Arc<Vec<u8>>,
+}
+
+/// What a group's manifest entry, or its newest install record, promises of its segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vouched {
+    /// Up to and with this op everything is there.
+    pub op: u64,
+    /// The last offset, `u64::MAX` for none.
+    pub last_offset: u64,
+    /// The purge generation.
+    pub generation: u64,
+}
+
+/// What a group's directory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The first offset.
+    pub first_offset: Option<u64>,
+    /// The last offset.
+    pub last_offset: Option<u64>,
+    /// The purge generation.
+    pub generation: u64,
+    /// Bytes of batches in all segments.
+    pub bytes: u64,
+    /// How many segments.
+    pub segments: usize,
+}
+
+/// What the store wants done, or says.
+#[derive(Debug)]
+pub enum Effect {
+    /// Perform a plan in a lane that has none; answer with [`Event::Ended`].
+    Run {
+        /// Which lane.
+        lane: u32,
+        /// What.
+        plan: Plan,
+    },
+    /// A group is open: what its directory holds. Batches that were appended meanwhile are taken.
+    Opened {
+        /// Which group.
+        group: u64,
+        /// What it holds.
+        held: Held,
+    },
+    /// A group's directory does not hold what it must. Batches for it are not taken until a state is installed; the
+    /// journal keeps them.
+    Damaged {
+        /// Which group.
+        group: u64,
+        /// What is wrong.
+        damage: StoreDamage,
+    },
+    /// All batches of a group up to this op are in segments, synced and named.
+    Synced {
+        /// Which group.
+        group: u64,
+        /// Up to and with this op.
+        op: u64,
+    },
+    /// There is no space, or no descriptor: what is buffered stays so and is tried again.
+    Pressure {
+        /// Which group.
+        group: u64,
+    },
+    /// For lack of space a state, or a piece of one, was not written. Nothing is harmed; who asked may ask again.
+    GivenUp {
+        /// Which group.
+        group: u64,
+    },
+    /// A piece of a segment was read for another replica.
+    Read {
+        /// Which group.
+        group: u64,
+        /// Of which segment.
+        entry: SegmentEntry,
+        /// From where on.
+        offset: u64,
+        /// What is there; `None` if it cannot be read, or is not there any more.
+        bytes: Option<Buffer>,
+    },
+    /// A piece of a state from another replica is written.
+    Imported {
+        /// Which group.
+        group: u64,
+    },
+    /// The state from another replica is in place and synced; an [`Effect::Opened`] follows.
+    Installed {
+        /// Which group.
+        group: u64,
+    },
+    /// A group's directory is in the trash for good.
+    Removed {
+        /// Which group.
+        group: u64,
+    },
+    /// A state of the metadata is on the disk for good.
+    StateWritten {
+        /// Which group.
+        group: u64,
+        /// Its last op.
+        op: u64,
+    },
+    /// The process must end: what is on the disk is unknown now.
+    Fatal(PlanFault),
+}
+
+/// What moves the store.
+#[derive(Debug)]
+pub enum Event {
+    /// Of [`Effect::Run`].
+    Ended {
+        /// Which lane.
+        lane: u32,
+        /// What came of it.
+        result: PlanResult,
+    },
+    /// The time of [`SegmentStore::next_deadline`] has come.
+    Due,
+}
+
+/// What is wrong with a group's directory.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {fault}", path.display())]
+pub struct StoreDamage {
+    /// Which file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub fault: StoreFault,
+}
+
+/// What is wrong with a file of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum StoreFault {
+    /// It is not what its place calls for.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// It belongs to another node or group.
+    #[error("it belongs to another node or group")]
+    Foreign,
+    /// It is not there.
+    #[error("it is missing")]
+    Missing,
+    /// It cannot be read.
+    #[error("{0}")]
+    Unreadable(IoError),
+    /// It ends before what the manifest vouches for.
+    #[error("it ends with offset {found:?}, and offset {vouched} was there")]
+    Ends {
+        /// The last offset in it.
+        found: Option<u64>,
+        /// The last offset there was.
+        vouched: u64,
+    },
+    /// It is of a purge generation before the manifest's.
+    #[error("it is of purge generation {found}, and generation {vouched} was there")]
+    Generation {
+        /// Its generation.
+        found: u64,
+        /// What was there.
+        vouched: u64,
+    },
+}

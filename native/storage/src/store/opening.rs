@@ -1,0 +1,160 @@
+//! Opening a group: SEGMENTS says which segments there are, and the unsealed one is read to its end.
+
+use ng_io::Buffer;
+
+use super::group::{Group, Phase, Running};
+use super::plan::{Plan, PlanFault, PlanResult, Step};
+use super::scan::{PIECE, Scan};
+use super::tail::Tail;
+use super::{Effect, StoreDamage, StoreFault};
+use crate::segments_file::SegmentsFile;
+
+/// How often a group is opened before what cannot be read counts as damaged: some disks fail a read once.
+const ATTEMPTS: u8 = 5;
+
+/// What the plan under way is for.
+#[derive(Debug)]
+pub(super) enum Opening {
+    /// Reads SEGMENTS.
+    List,
+    /// Reads SEGMENTS of a state that may be about to take the directory's place.
+    Incoming,
+    /// Puts that state in its place.
+    Replacing,
+    /// Reads the unsealed segment.
+    Scan(Box<Scan>),
+}
+
+/// What came of a plan.
+enum Progress {
+    Next(Opening, Plan),
+    Done,
+}
+
+impl Group {
+    /// The first plan of opening the group.
+    pub(super) fn begin_opening(&mut self) -> (Running, Plan) {
+        (Running::Opening(Opening::List), vec![Step::ReadAll(self.home.segments())])
+    }
+
+    /// Takes the end of a plan of opening: the next one, if there is one.
+    pub(super) fn continue_opening(
+        &mut self,
+        opening: Opening,
+        result: PlanResult,
+        batch_bytes_max: u64,
+        effects: &mut Vec<Effect>,
+    ) -> Option<(Running, Plan)> {
+        let progress = match result {
+            Ok(read) => self.opened_further(opening, read, batch_bytes_max),
+            Err(PlanFault { reading: true, .. }) if self.unread + 1 < ATTEMPTS => {
+                self.unread += 1;
+                return Some(self.begin_opening());
+            }
+            Err(PlanFault { path, error, .. }) => {
+                Err(StoreDamage { path, fault: StoreFault::Unreadable(error) })
+            }
+        };
+        match progress.and_then(|progress| self.check(progress)) {
+            Ok(Progress::Next(opening, plan)) => return Some((Running::Opening(opening), plan)),
+            Ok(Progress::Done) => {
+                self.phase = Phase::Open;
+                self.unread = 0;
+                self.drop_known();
+                effects.push(Effect::Opened { group: self.id, held: self.held() });
+            }
+            Err(damage) => {
+                self.phase = Phase::Damaged;
+                self.tail = None;
+                effects.push(Effect::Damaged { group: self.id, damage });
+            }
+        }
+        None
+    }
+
+    fn opened_further(
+        &mut self,
+        opening: Opening,
+        read: Vec<Option<Buffer>>,
+        batch_bytes_max: u64,
+    ) -> Result<Progress, StoreDamage> {
+        let file = read.into_iter().next().flatten();
+        match (opening, file) {
+            (Opening::List, Some(bytes)) => self.listed(&bytes, batch_bytes_max),
+            (Opening::List, None) => {
+                let path = self.home.incoming().join("SEGMENTS");
+                Ok(Progress::Next(Opening::Incoming, vec![Step::ReadAll(path)]))
+            }
+            (Opening::Incoming, Some(bytes)) if SegmentsFile::decode(&bytes).is_ok() => {
+                // Whatever came from another replica is committed: being in place too early does no harm.
+                let (from, to) = (self.home.incoming(), self.home.directory());
+                let plan =
+                    vec![Step::Rename { from, to }, Step::SyncDirectory(self.home.parent().to_owned())];
+                Ok(Progress::Next(Opening::Replacing, plan))
+            }
+            (Opening::Incoming, _) => Ok(Progress::Done),
+            (Opening::Replacing, _) => {
+                Ok(Progress::Next(Opening::List, vec![Step::ReadAll(self.home.segments())]))
+            }
+            (Opening::Scan(_), None) => Err(self.damage_of_tail(StoreFault::Missing)),
+            (Opening::Scan(mut scan), Some(piece)) => {
+                if scan.feed(&piece) {
+                    self.tail = Some(scan.finish().ok_or_else(|| self.damage_of_tail(StoreFault::Missing))?);
+                    return Ok(Progress::Done);
+                }
+                Ok(self.scan_on(scan))
+            }
+        }
+    }
+
+    fn listed(&mut self, bytes: &[u8], batch_bytes_max: u64) -> Result<Progress, StoreDamage> {
+        let damage = |fault| StoreDamage { path: self.home.segments(), fault };
+        let listed = SegmentsFile::decode(bytes).map_err(|refusal| damage(StoreFault::Refused(refusal)))?;
+        if listed.node != self.listed.node || listed.group != self.id {
+            return Err(damage(StoreFault::Foreign));
+        }
+        let vouched = self.vouched.map_or(0, |vouched| vouched.generation);
+        if listed.purge_generation < vouched {
+            let found = listed.purge_generation;
+            return Err(damage(StoreFault::Generation { found, vouched }));
+        }
+        self.present = true;
+        self.generation = self.generation.max(listed.purge_generation);
+        let unsealed =
+            listed.segments.last().filter(|entry| !entry.is_sealed()).map(|entry| entry.base_offset);
+        let first_op = listed.first_op;
+        self.listed = listed;
+        let Some(base_offset) = unsealed else { return Ok(Progress::Done) };
+        let mut tail = Tail::new(base_offset, first_op);
+        tail.last_op = first_op.max(self.vouched.map_or(0, |vouched| vouched.op));
+        Ok(self.scan_on(Box::new(Scan::new(tail, batch_bytes_max))))
+    }
+
+    fn scan_on(&self, scan: Box<Scan>) -> Progress {
+        let path = self.listed.segments.last().map(|entry| self.home.segment(entry)).unwrap_or_default();
+        let plan = vec![Step::Read { path, offset: scan.offset(), length: PIECE }];
+        Progress::Next(Opening::Scan(scan), plan)
+    }
+
+    fn damage_of_tail(&self, fault: StoreFault) -> StoreDamage {
+        let tail = self.listed.segments.last().map(|entry| self.home.segment(entry));
+        StoreDamage { path: tail.unwrap_or_else(|| self.home.segments()), fault }
+    }
+
+    /// Holds what was found against what the manifest vouches for.
+    fn check(&mut self, progress: Progress) -> Result<Progress, StoreDamage> {
+        let Some(vouched) = self.vouched.filter(|_| matches!(progress, Progress::Done)) else {
+            return Ok(progress);
+        };
+        if self.listed.sequence == 0 {
+            self.generation = self.generation.max(vouched.generation);
+            self.listed.purge_generation = self.generation;
+        }
+        let found = self.last_offset();
+        let same = self.listed.purge_generation == vouched.generation && vouched.last_offset != u64::MAX;
+        if same && found.is_none_or(|found| found < vouched.last_offset) {
+            return Err(self.damage_of_tail(StoreFault::Ends { found, vouched: vouched.last_offset }));
+        }
+        Ok(progress)
+    }
+}

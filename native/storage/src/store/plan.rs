@@ -1,0 +1,131 @@
+//! Work on files, as a list of steps done one after the other.
+
+use std::path::PathBuf;
+
+use ng_io::{Buffer, IoError};
+use thiserror::Error;
+
+use crate::PAGE;
+use crate::home::replacement;
+
+/// One thing to do with the file system. None does harm when it is done again.
+#[derive(Debug)]
+pub enum Step {
+    /// Makes a directory; one that exists is fine.
+    MakeDirectory(PathBuf),
+    /// Brings the names in a directory to stable storage.
+    SyncDirectory(PathBuf),
+    /// Writes bytes into a file, made if missing.
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Position in it.
+        offset: u64,
+        /// What; whole pages in a file of batches.
+        buffer: Buffer,
+        /// Whether the file is one of batches, which bypasses the page cache where the others of the node do.
+        batches: bool,
+    },
+    /// Brings what was written into a file to stable storage.
+    Sync {
+        /// Which file.
+        path: PathBuf,
+        /// As in [`Step::Write`].
+        batches: bool,
+    },
+    /// Reads a whole file; one that is missing gives nothing.
+    ReadAll(PathBuf),
+    /// Reads a piece of a file of batches: shorter at its end, nothing if the file is missing.
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Position in it, at a page.
+        offset: u64,
+        /// Whole pages.
+        length: usize,
+    },
+    /// Gives a file or a directory another name, in place of a file of that name.
+    Rename {
+        /// Its name.
+        from: PathBuf,
+        /// Its name to be.
+        to: PathBuf,
+    },
+    /// The same for a directory that must be out of the way; one that is missing is fine.
+    Retire {
+        /// Its name.
+        from: PathBuf,
+        /// Its name to be, below the trash.
+        to: PathBuf,
+    },
+    /// Removes a file or an empty directory; one that is missing is fine.
+    Remove(PathBuf),
+}
+
+/// Steps, first to last.
+pub type Plan = Vec<Step>;
+
+/// What a plan has read, in the order of its reading steps; `None` for a file that is missing.
+pub type PlanResult = Result<Vec<Option<Buffer>>, PlanFault>;
+
+/// A step that failed; those before it are done, those behind it are not.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {error}", path.display())]
+pub struct PlanFault {
+    /// The file or directory of the step.
+    pub path: PathBuf,
+    /// Why.
+    pub error: IoError,
+    /// Whether the step was to read.
+    pub reading: bool,
+}
+
+impl PlanFault {
+    /// Whether something ran out that may be there again later: space, or descriptors. Nothing was harmed.
+    #[must_use]
+    pub const fn heals(&self) -> bool {
+        !self.reading && (self.error.is_full() || self.error.is_out_of_descriptors())
+    }
+}
+
+impl Step {
+    /// The file or directory that a fault of this step is about.
+    #[must_use]
+    pub fn path(&self) -> &PathBuf {
+        match self {
+            Self::MakeDirectory(path) | Self::SyncDirectory(path) | Self::ReadAll(path) => path,
+            Self::Remove(path) | Self::Rename { to: path, .. } | Self::Retire { from: path, .. } => path,
+            Self::Write { path, .. } | Self::Sync { path, .. } | Self::Read { path, .. } => path,
+        }
+    }
+
+    /// Whether the step reads.
+    #[must_use]
+    pub const fn reads(&self) -> bool {
+        matches!(self, Self::ReadAll(_) | Self::Read { .. })
+    }
+}
+
+/// The steps that put `bytes` in place of a whole file, but for the sync of its directory.
+pub fn replace(plan: &mut Plan, path: PathBuf, bytes: Vec<u8>) {
+    let fresh = replacement(&path);
+    // What an attempt before this one left may be longer.
+    plan.push(Step::Remove(fresh.clone()));
+    plan.push(Step::Write { path: fresh.clone(), offset: 0, buffer: Buffer::from(bytes), batches: false });
+    plan.push(Step::Sync { path: fresh.clone(), batches: false });
+    plan.push(Step::Rename { from: fresh, to: path });
+}
+
+/// Bytes in memory for direct I/O, zero to the end of the last page.
+#[must_use]
+pub(super) fn paged(pieces: &[&[u8]]) -> Buffer {
+    const ZERO: [u8; PAGE] = [0; PAGE];
+    let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let mut buffer = Buffer::aligned(bytes);
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+    }
+    let missing = bytes.next_multiple_of(PAGE) - bytes;
+    buffer.extend_from_slice(&ZERO[..missing]);
+    buffer
+}

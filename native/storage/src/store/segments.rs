@@ -1,0 +1,363 @@
+//! The store of a shard: all its groups, and which of them may work on the disk now.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ng_io::Instant;
+
+use super::flush::Trash;
+use super::group::{Group, Order, Phase, Running};
+use super::incoming::ExportPlan;
+use super::plan::{PlanFault, PlanResult, paged};
+use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouched};
+use crate::home::Home;
+use crate::metadata_state::MetadataState;
+use crate::segments_file::SegmentEntry;
+
+/// The segments of all groups of a shard. See the module for how it is driven.
+#[derive(Debug)]
+pub struct SegmentStore {
+    owner: StoreOwner,
+    home: Home,
+    limits: StoreLimits,
+    groups: BTreeMap<u64, Group>,
+    /// Which group has which lane.
+    lanes: Vec<Option<u64>>,
+    ready: VecDeque<u64>,
+    /// When which group is to be looked at.
+    due: BTreeSet<(Instant, u64)>,
+    buffered_bytes: usize,
+    /// Counts what went to the trash.
+    retired: u64,
+    failed: bool,
+}
+
+impl SegmentStore {
+    /// A store that has opened no group yet.
+    #[must_use]
+    pub fn new(owner: StoreOwner, home: Home, limits: StoreLimits) -> Self {
+        let lanes = (0..limits.lanes).map(|_| None).collect();
+        Self {
+            owner,
+            home,
+            limits,
+            groups: BTreeMap::new(),
+            lanes,
+            ready: VecDeque::new(),
+            due: BTreeSet::new(),
+            buffered_bytes: 0,
+            retired: 0,
+            failed: false,
+        }
+    }
+
+    /// Looks at what a group's directory holds: the answer is [`Effect::Opened`] or [`Effect::Damaged`]. `vouched` is what
+    /// its manifest entry says, and what the directory is held against. A group that nobody opens is opened by its first
+    /// batch or order, as one that nothing is vouched of.
+    pub fn open(&mut self, group: u64, vouched: Option<Vouched>, effects: &mut Vec<Effect>) {
+        self.group(group).vouched = vouched;
+        self.enqueue(group);
+        self.pump(effects);
+    }
+
+    /// Takes a committed batch. One that is in the segments already is dropped: a start applies ops again.
+    pub fn append(&mut self, group: u64, batch: CommittedBatch, now: Instant, effects: &mut Vec<Effect>) {
+        let (delay, flush_bytes) = (self.limits.flush_delay, self.limits.flush_bytes);
+        let found = self.group(group);
+        let before = found.pending_bytes;
+        found.take(batch);
+        let more = found.pending_bytes - before;
+        let unopened = found.phase == Phase::Closed;
+        if found.pending_bytes >= flush_bytes {
+            found.asked = true;
+        }
+        let starts = more > 0 && found.due.is_none();
+        let acts = unopened || found.asked;
+        self.buffered_bytes += more;
+        if starts {
+            self.remind(group, now + delay);
+        }
+        if acts {
+            self.enqueue(group);
+            self.pump(effects);
+        }
+    }
+
+    /// Writes what is pending of a group now.
+    pub fn flush(&mut self, group: u64, effects: &mut Vec<Effect>) {
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        found.asked = !found.pending.is_empty();
+        self.enqueue(group);
+        self.pump(effects);
+    }
+
+    /// Drops every batch of a group up to and with this op; [`Effect::Synced`] says when that is on the disk.
+    pub fn purge(&mut self, group: u64, generation: u64, op: u64, effects: &mut Vec<Effect>) {
+        let found = self.group(group);
+        if found.phase == Phase::Open && generation <= found.generation {
+            return;
+        }
+        found.generation = found.generation.max(generation);
+        let since = found.first_unsynced().map_or(op, |first| first.min(op));
+        self.drop_pending(group);
+        self.order(group, Order::Purge { generation, op, since }, effects);
+    }
+
+    /// Drops whole segments of this purge generation before `offset`; the last one stays.
+    pub fn truncate_prefix(&mut self, group: u64, generation: u64, offset: u64, effects: &mut Vec<Effect>) {
+        self.order(group, Order::TruncatePrefix { generation, offset }, effects);
+    }
+
+    /// Moves a group's directory into the trash: [`Effect::Removed`].
+    pub fn remove(&mut self, group: u64, effects: &mut Vec<Effect>) {
+        self.drop_pending(group);
+        self.group(group).orders.clear();
+        self.order(group, Order::Remove, effects);
+    }
+
+    /// Writes a state of the metadata: [`Effect::StateWritten`], or [`Effect::GivenUp`].
+    pub fn write_state(&mut self, state: &MetadataState, effects: &mut Vec<Effect>) {
+        self.order(state.group, Order::WriteState { op: state.op, bytes: state.encode() }, effects);
+    }
+
+    /// Removes a state of the metadata that no manifest in force names any more.
+    pub fn drop_state(&mut self, group: u64, op: u64, effects: &mut Vec<Effect>) {
+        self.order(group, Order::DropState { op }, effects);
+    }
+
+    /// What to read of a group for another replica: what is on the disk, see [`SegmentStore::synced`]. `None` while the
+    /// group is not open, or anything but its growth is under way.
+    #[must_use]
+    pub fn export(&self, group: u64) -> Option<ExportPlan> {
+        self.groups.get(&group)?.export()
+    }
+
+    /// Reads a piece of a segment, whole pages from a page on: [`Effect::Read`].
+    pub fn read(
+        &mut self,
+        group: u64,
+        entry: SegmentEntry,
+        offset: u64,
+        length: usize,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.order(group, Order::Read { entry, offset, length }, effects);
+    }
+
+    /// Writes a piece of another replica's segment beside the group: [`Effect::Imported`], or [`Effect::GivenUp`]. `offset`
+    /// lies at a page.
+    pub fn import(
+        &mut self,
+        group: u64,
+        entry: SegmentEntry,
+        offset: u64,
+        bytes: &[u8],
+        effects: &mut Vec<Effect>,
+    ) {
+        self.order(group, Order::Import { entry, offset, buffer: paged(&[bytes]) }, effects);
+    }
+
+    /// Forgets what was imported so far, and puts it into the trash.
+    pub fn give_up_import(&mut self, group: u64, effects: &mut Vec<Effect>) {
+        self.group(group).orders.retain(|order| !matches!(order, Order::Import { .. }));
+        self.order(group, Order::GiveUp, effects);
+    }
+
+    /// Puts what was imported in place of what the group holds: [`Effect::Installed`], then [`Effect::Opened`]. It is the
+    /// state after `op`.
+    pub fn install(&mut self, group: u64, generation: u64, op: u64, effects: &mut Vec<Effect>) {
+        let since = self.group(group).first_unsynced().map_or(op, |first| first.min(op));
+        self.drop_pending(group);
+        self.order(group, Order::Install { generation, op, since }, effects);
+    }
+
+    /// Up to which op everything of a group is safe in its segments: all ops there are, if nothing is on its way.
+    #[must_use]
+    pub fn synced(&self, group: u64) -> u64 {
+        let first = self.groups.get(&group).and_then(Group::first_unsynced);
+        first.map_or(u64::MAX, |first| first.saturating_sub(1))
+    }
+
+    /// What an open group holds on the disk.
+    #[must_use]
+    pub fn held(&self, group: u64) -> Option<Held> {
+        self.groups.get(&group).filter(|found| found.phase == Phase::Open).map(Group::held)
+    }
+
+    /// Whether a group waits for space.
+    #[must_use]
+    pub fn is_full(&self, group: u64) -> bool {
+        self.groups.get(&group).is_some_and(|found| found.waits_for_space)
+    }
+
+    /// Whether more batches should be admitted. Those that are committed already are taken all the same.
+    #[must_use]
+    pub const fn has_room(&self) -> bool {
+        self.buffered_bytes < self.limits.buffered_bytes_max
+    }
+
+    /// Bytes of batches that are not in segments yet.
+    #[must_use]
+    pub const fn buffered_bytes(&self) -> usize {
+        self.buffered_bytes
+    }
+
+    /// Frees the memory of a group of which nothing is on its way; it opens again when it is needed.
+    pub fn forget(&mut self, group: u64) {
+        if self.groups.get(&group).is_some_and(Group::is_settled) {
+            self.drop_group(group);
+        }
+    }
+
+    /// When [`Event::Due`] is to be given.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Takes an event.
+    pub fn step(&mut self, event: Event, now: Instant, effects: &mut Vec<Effect>) {
+        if self.failed {
+            return;
+        }
+        match event {
+            Event::Ended { lane, result } => self.ended(lane, result, now, effects),
+            Event::Due => self.look_at_due(now),
+        }
+        self.pump(effects);
+    }
+
+    fn group(&mut self, group: u64) -> &mut Group {
+        let (home, node) = (&self.home, self.owner.node);
+        self.groups.entry(group).or_insert_with(|| Group::new(group, node, home.group(group)))
+    }
+
+    fn order(&mut self, group: u64, order: Order, effects: &mut Vec<Effect>) {
+        self.group(group).orders.push_back(order);
+        self.enqueue(group);
+        self.pump(effects);
+    }
+
+    fn drop_pending(&mut self, group: u64) {
+        let found = self.group(group);
+        let before = found.pending_bytes;
+        found.drop_pending();
+        let dropped = before - found.pending_bytes;
+        self.buffered_bytes -= dropped;
+    }
+
+    fn remind(&mut self, group: u64, at: Instant) {
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        if let Some(before) = found.due.replace(at) {
+            self.due.remove(&(before, group));
+        }
+        self.due.insert((at, group));
+    }
+
+    fn look_at_due(&mut self, now: Instant) {
+        while let Some((at, group)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
+            self.due.remove(&(at, group));
+            if let Some(found) = self.groups.get_mut(&group) {
+                found.due = None;
+                found.waits_for_space = false;
+                found.asked = !found.pending.is_empty();
+                self.enqueue(group);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, group: u64) {
+        if let Some(found) = self.groups.get_mut(&group).filter(|found| !found.queued) {
+            found.queued = true;
+            self.ready.push_back(group);
+        }
+    }
+
+    /// Gives free lanes to groups that have something to do.
+    fn pump(&mut self, effects: &mut Vec<Effect>) {
+        while let Some(lane) = self.lanes.iter().position(Option::is_none) {
+            let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else { return };
+            let Some(found) = self.groups.get_mut(&group) else { continue };
+            found.queued = false;
+            let name =
+                format!("{group:016x}-{}-{}-{}", self.owner.shard, self.owner.incarnation, self.retired);
+            let trash = || Trash { directory: self.home.trash(), name };
+            let Some((running, plan)) = found.next(&self.limits, trash) else { continue };
+            self.retired += 1;
+            found.running = Some(running);
+            self.lanes[lane] = Some(group);
+            effects.push(Effect::Run { lane: u32::try_from(lane).unwrap_or(u32::MAX), plan });
+        }
+    }
+
+    fn ended(&mut self, lane: u32, result: PlanResult, now: Instant, effects: &mut Vec<Effect>) {
+        let Some(group) = self.lanes.get_mut(lane as usize).and_then(Option::take) else { return };
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        let Some(running) = found.running.take() else { return };
+        let before = found.pending_bytes;
+        match (running, result) {
+            (Running::Reading { entry, offset }, result) => {
+                let bytes = result.ok().and_then(|read| read.into_iter().next().flatten());
+                effects.push(Effect::Read { group, entry, offset, bytes });
+            }
+            (running, Err(fault)) if fault.heals() => {
+                self.wait_for_space(group, running, &fault, now, effects)
+            }
+            (Running::Opening(opening), result) => {
+                let next = found.continue_opening(opening, result, self.limits.batch_bytes_max, effects);
+                if let Some((running, plan)) = next {
+                    found.running = Some(running);
+                    self.lanes[lane as usize] = Some(group);
+                    effects.push(Effect::Run { lane, plan });
+                }
+            }
+            (_, Err(fault)) => self.fail(fault, effects),
+            (running, Ok(_)) => found.carried_out(running, effects),
+        }
+        let after = self.groups.get(&group).map_or(before, |found| found.pending_bytes);
+        self.buffered_bytes -= before - after;
+        self.bury(group, effects);
+        self.enqueue(group);
+    }
+
+    fn wait_for_space(
+        &mut self,
+        group: u64,
+        running: Running,
+        fault: &PlanFault,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        if matches!(running, Running::Installing { .. }) && !fault.path.starts_with(found.home.incoming()) {
+            // Once the names have changed there is no telling what a second attempt would move.
+            self.fail(fault.clone(), effects);
+            return;
+        }
+        if !found.take_back(running) {
+            effects.push(Effect::GivenUp { group });
+            return;
+        }
+        found.waits_for_space = true;
+        effects.push(Effect::Pressure { group });
+        self.remind(group, now + self.limits.retry_delay);
+    }
+
+    fn fail(&mut self, fault: PlanFault, effects: &mut Vec<Effect>) {
+        self.failed = true;
+        effects.push(Effect::Fatal(fault));
+    }
+
+    /// Forgets a group that was just removed.
+    fn bury(&mut self, group: u64, effects: &[Effect]) {
+        let removed = |effect: &Effect| matches!(effect, Effect::Removed { group: gone } if *gone == group);
+        if effects.iter().any(removed) {
+            self.drop_group(group);
+        }
+    }
+
+    fn drop_group(&mut self, group: u64) {
+        if let Some(due) = self.groups.remove(&group).and_then(|found| found.due) {
+            self.due.remove(&(due, group));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The hands of everything that is kept beside the journal: plans as operations of a driver, step by step, with a
+//! bounded number of open files.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use ng_io::{Buffer, Completion, Driver, FileOptions, Handle, IoError, Operation, Outcome, Token};
+
+use super::plan::{Plan, PlanFault, PlanResult, Step};
+
+/// Bytes asked for at first of a file that is read whole.
+const READ_ALL: usize = 64 * 1024;
+
+/// Runs plans, at most one in each of a fixed number of lanes.
+#[derive(Debug)]
+pub struct PlanShell {
+    first_token: u64,
+    lanes: Vec<Lane>,
+    files: BTreeMap<PathBuf, OpenFile>,
+    files_max: usize,
+    direct: bool,
+    /// Counts uses of files, to find the one not used for longest.
+    uses: u64,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    step: Option<Step>,
+    rest: VecDeque<Step>,
+    read: Vec<Option<Buffer>>,
+    /// A handle that is closed at the end of its step.
+    passing: Option<Handle>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenFile {
+    handle: Handle,
+    used: u64,
+    /// The lane whose plan uses the file; `usize::MAX` for one that stays open.
+    pinned: Option<usize>,
+}
+
+impl PlanShell {
+    /// Lanes for `lanes` plans at a time, whose tokens are the `lanes` from `first_token` on. At most `files_max` files stay
+    /// open, and `lanes` more while plans run.
+    #[must_use]
+    pub fn new(first_token: u64, lanes: usize, files_max: usize, direct: bool) -> Self {
+        Self {
+            first_token,
+            lanes: (0..lanes).map(|_| Lane::default()).collect(),
+            files: BTreeMap::new(),
+            files_max,
+            direct,
+            uses: 0,
+        }
+    }
+
+    /// Takes a file that is open already and stays so.
+    pub fn keep(&mut self, path: PathBuf, handle: Handle) {
+        self.files.insert(path, OpenFile { handle, used: 0, pinned: Some(usize::MAX) });
+    }
+
+    /// Whether a completion with this token is for [`PlanShell::completed`].
+    #[must_use]
+    pub fn owns(&self, token: Token) -> bool {
+        token.0.checked_sub(self.first_token).is_some_and(|lane| lane < self.lanes.len() as u64)
+    }
+
+    /// Starts a plan, which is not empty, in a lane that has none.
+    pub fn start<D: Driver>(&mut self, driver: &mut D, lane: u32, plan: Plan) {
+        let lane = lane as usize;
+        debug_assert!(self.lanes[lane].step.is_none() && !plan.is_empty(), "one plan at a time in a lane");
+        self.lanes[lane] = Lane { rest: plan.into(), ..Lane::default() };
+        self.next_step(driver, lane);
+    }
+
+    /// Takes the completion of a step. Returns the lane and the result when that ends its plan.
+    pub fn completed<D: Driver>(
+        &mut self,
+        driver: &mut D,
+        completion: Completion,
+    ) -> Option<(u32, PlanResult)> {
+        let number = u32::try_from(completion.token.0.checked_sub(self.first_token)?).ok()?;
+        let lane = number as usize;
+        let mut step = self.lanes.get_mut(lane)?.step.take()?;
+        let result = match self.take(driver, lane, &mut step, completion.outcome) {
+            Ok(Some(operation)) => {
+                self.lanes[lane].step = Some(step);
+                self.submit(driver, lane, operation);
+                return None;
+            }
+            Ok(None) if !self.lanes[lane].rest.is_empty() => {
+                self.next_step(driver, lane);
+                return None;
+            }
+            Ok(None) => Ok(std::mem::take(&mut self.lanes[lane].read)),
+            Err(error) => Err(PlanFault { path: step.path().clone(), error, reading: step.reads() }),
+        };
+        self.end(driver, lane);
+        Some((number, result))
+    }
+
+    fn end<D: Driver>(&mut self, driver: &mut D, lane: usize) {
+        self.close_passing(driver, lane);
+        self.lanes[lane] = Lane::default();
+        for file in self.files.values_mut().filter(|file| file.pinned == Some(lane)) {
+            file.pinned = None;
+        }
+    }
+
+    fn next_step<D: Driver>(&mut self, driver: &mut D, lane: usize) {
+        self.close_passing(driver, lane);
+        let Some(mut step) = self.lanes[lane].rest.pop_front() else { return };
+        let operation = match &step {
+            Step::MakeDirectory(path) => Operation::MakeDirectory { path: path.clone() },
+            Step::Remove(path) => {
+                self.forget(driver, path);
+                Operation::Remove { path: path.clone() }
+            }
+            Step::Rename { from, to } | Step::Retire { from, to } => {
+                self.forget(driver, from);
+                self.forget(driver, to);
+                Operation::Rename { from: from.clone(), to: to.clone() }
+            }
+            _ => match self.open_already(lane, step.path()) {
+                Some(handle) => on_file(&mut step, handle),
+                None => Operation::Open { path: step.path().clone(), options: self.options(&step) },
+            },
+        };
+        self.lanes[lane].step = Some(step);
+        self.submit(driver, lane, operation);
+    }
+
+    /// What an outcome means for its step: the next operation of it, or none when it is done.
+    fn take<D: Driver>(
+        &mut self,
+        driver: &mut D,
+        lane: usize,
+        step: &mut Step,
+        outcome: Outcome,
+    ) -> Result<Option<Operation>, IoError> {
+        match (&step, outcome) {
+            (_, Outcome::Opened(Ok(handle))) => {
+                if matches!(step, Step::SyncDirectory(_) | Step::ReadAll(_)) {
+                    self.lanes[lane].passing = Some(handle);
+                } else {
+                    self.cache(driver, lane, step.path().clone(), handle);
+                }
+                Ok(Some(on_file(step, handle)))
+            }
+            (step, Outcome::Opened(Err(error))) if step.reads() && error.is_absent() => {
+                self.lanes[lane].read.push(None);
+                Ok(None)
+            }
+            (Step::Retire { .. }, Outcome::Named(Err(error))) if error.is_absent() => Ok(None),
+            (Step::ReadAll(_), Outcome::Read { mut buffer, result: Ok(_) }) if buffer.spare() == 0 => {
+                let offset = buffer.len() as u64;
+                buffer.reserve(buffer.len());
+                let Some(file) = self.lanes[lane].passing else { return Ok(None) };
+                Ok(Some(Operation::ReadAt { file, buffer, offset }))
+            }
+            (_, Outcome::Read { buffer, result }) => {
+                result?;
+                self.lanes[lane].read.push(Some(buffer));
+                Ok(None)
+            }
+            (_, Outcome::Written { result, .. } | Outcome::Synced(result) | Outcome::Named(result)) => {
+                result.map(|()| None)
+            }
+            (_, Outcome::Opened(Err(error))) => Err(error),
+            // The token of a lane never comes with an outcome of the network.
+            (_, Outcome::Accepted(_) | Outcome::Received { .. } | Outcome::Sent { .. }) => Ok(None),
+        }
+    }
+
+    fn options(&self, step: &Step) -> FileOptions {
+        match step {
+            Step::SyncDirectory(_) => FileOptions::DIRECTORY,
+            Step::Write { batches, .. } => {
+                FileOptions { direct: self.direct && *batches, ..FileOptions::WRITE }
+            }
+            Step::Sync { batches, .. } => {
+                FileOptions { create: false, direct: self.direct && *batches, ..FileOptions::WRITE }
+            }
+            Step::Read { .. } => FileOptions { create: false, direct: self.direct, ..FileOptions::WRITE },
+            _ => FileOptions::READ,
+        }
+    }
+
+    fn open_already(&mut self, lane: usize, path: &Path) -> Option<Handle> {
+        let file = self.files.get_mut(path)?;
+        self.uses += 1;
+        file.used = self.uses;
+        if file.pinned.is_none() {
+            file.pinned = Some(lane);
+        }
+        Some(file.handle)
+    }
+
+    fn cache<D: Driver>(&mut self, driver: &mut D, lane: usize, path: PathBuf, handle: Handle) {
+        if self.files.len() >= self.files_max {
+            let idle = self.files.iter().filter(|(_, file)| file.pinned.is_none());
+            let oldest = idle.min_by_key(|(_, file)| file.used).map(|(path, _)| path.clone());
+            if let Some(file) = oldest.and_then(|path| self.files.remove(&path)) {
+                driver.close(file.handle);
+            }
+        }
+        self.uses += 1;
+        self.files.insert(path, OpenFile { handle, used: self.uses, pinned: Some(lane) });
+    }
+
+    /// Closes a file that is about to lose its name, and all below a directory.
+    fn forget<D: Driver>(&mut self, driver: &mut D, path: &Path) {
+        self.files.retain(|open, file| {
+            let stays = !open.starts_with(path);
+            if !stays {
+                driver.close(file.handle);
+            }
+            stays
+        });
+    }
+
+    fn close_passing<D: Driver>(&mut self, driver: &mut D, lane: usize) {
+        if let Some(handle) = self.lanes[lane].passing.take() {
+            driver.close(handle);
+        }
+    }
+
+    fn submit<D: Driver>(&self, driver: &mut D, lane: usize, operation: Operation) {
+        driver.submit(Token(self.first_token + lane as u64), operation);
+    }
+}
+
+/// What a step does with its file once that is open.
+fn on_file(step: &mut Step, file: Handle) -> Operation {
+    match step {
+        Step::Write { offset, buffer, .. } => {
+            Operation::WriteAt { file, buffer: std::mem::take(buffer), offset: *offset, sync: false }
+        }
+        Step::Read { offset, length, .. } => {
+            Operation::ReadAt { file, buffer: Buffer::aligned(*length), offset: *offset }
+        }
+        Step::ReadAll(_) => Operation::ReadAt { file, buffer: Buffer::with_capacity(READ_ALL), offset: 0 },
+        _ => Operation::Sync { file },
+    }
+}

@@ -1,0 +1,12 @@
+//! A data directory on a disk that loses power at any moment: founding it, opening it, putting manifests in force.
+
+#![allow(missing_docs)]
+#![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
+
+mod damage;
+mod founding;
+mod manifests;
+mod mortal;
+mod real;
+mod resharding;
+mod rig;

@@ -1,0 +1,14 @@
+//! The segments of some groups on a disk that loses power at any moment, is full at times, and rots.
+
+#![allow(missing_docs)]
+#![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
+
+mod crashes;
+mod damage;
+mod expected;
+#[path = "../directory/mortal.rs"]
+mod mortal;
+mod pressure;
+mod real;
+mod rig;
+mod transfer;

@@ -1,0 +1,171 @@
+//! A store with its shell, driven step by step.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ng_io::{Driver, DriverLimits, Environment, Wait};
+use ng_storage::home::Home;
+use ng_storage::store::plan::PlanFault;
+use ng_storage::store::shell::PlanShell;
+use ng_storage::store::{
+    CommittedBatch, Effect, Event, Held, SegmentStore, StoreDamage, StoreLimits, StoreOwner, Vouched,
+};
+use ng_wire::batch::{build, stamp, verify};
+
+pub(crate) const LIMITS: StoreLimits = StoreLimits {
+    segment_bytes: 16 * 1024,
+    flush_bytes: 4 * 1024,
+    flush_delay: Duration::from_secs(1),
+    plan_bytes_max: 6 * 1024,
+    buffered_bytes_max: 64 * 1024,
+    batch_bytes_max: 64 * 1024,
+    lanes: 2,
+    retry_delay: Duration::from_millis(500),
+};
+
+pub(crate) const NODE: u128 = 0xd2;
+
+const FILES_MAX: usize = 3;
+const FIRST_TOKEN: u64 = 40;
+
+pub(crate) struct Rig<E: Environment> {
+    pub(crate) environment: E,
+    pub(crate) home: Home,
+    driver: E::Driver,
+    shell: PlanShell,
+    pub(crate) store: SegmentStore,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) opened: BTreeMap<u64, Held>,
+    pub(crate) damaged: BTreeMap<u64, StoreDamage>,
+    pub(crate) synced: BTreeMap<u64, u64>,
+    /// Effects that only some tests look at.
+    pub(crate) said: Vec<Effect>,
+    pub(crate) pressure: u64,
+    pub(crate) fault: Option<PlanFault>,
+    dead: bool,
+}
+
+/// A batch of one message.
+pub(crate) fn batch(op: u64, generation: u64, offset: u64, payload: &[u8]) -> CommittedBatch {
+    let mut bytes = build(1, &[payload]);
+    stamp(&mut bytes, 0, offset, 1_000_000 + op).expect("a batch that was just built");
+    let last_offset = verify(&bytes).expect("a batch that was just stamped").last_offset;
+    CommittedBatch {
+        op,
+        generation,
+        base_offset: offset,
+        last_offset,
+        timestamp: 1_000_000 + op,
+        messages: 1,
+        bytes: Arc::new(bytes),
+    }
+}
+
+impl<E: Environment> Rig<E> {
+    pub(crate) fn new(environment: &E, home: Home, incarnation: u64) -> Self {
+        environment.make_directories(&home.groups()).expect("a healthy disk");
+        environment.make_directories(&home.trash()).expect("a healthy disk");
+        environment.sync_directory(home.root()).expect("a healthy disk");
+        let limits = DriverLimits { operations_max: 8, handles_max: FILES_MAX + 4 };
+        let owner = StoreOwner { node: NODE, shard: 0, incarnation };
+        Self {
+            environment: environment.clone(),
+            driver: environment.driver(limits).expect("a driver"),
+            shell: PlanShell::new(FIRST_TOKEN, LIMITS.lanes as usize, FILES_MAX, true),
+            store: SegmentStore::new(owner, home.clone(), LIMITS),
+            home,
+            effects: Vec::new(),
+            opened: BTreeMap::new(),
+            damaged: BTreeMap::new(),
+            synced: BTreeMap::new(),
+            said: Vec::new(),
+            pressure: 0,
+            fault: None,
+            dead: false,
+        }
+    }
+
+    pub(crate) fn open(&mut self, group: u64, vouched: Option<Vouched>) {
+        self.store.open(group, vouched, &mut self.effects);
+        self.perform();
+    }
+
+    pub(crate) fn append(&mut self, group: u64, batch: CommittedBatch) {
+        self.store.append(group, batch, self.environment.now(), &mut self.effects);
+        self.perform();
+    }
+
+    pub(crate) fn act(&mut self, act: impl FnOnce(&mut SegmentStore, &mut Vec<Effect>)) {
+        act(&mut self.store, &mut self.effects);
+        self.perform();
+    }
+
+    pub(crate) fn flush(&mut self, group: u64) {
+        self.act(|store, effects| store.flush(group, effects));
+    }
+
+    /// Lets the disk work for a while; false if it has nothing to do.
+    pub(crate) fn work(&mut self, time: Duration) -> bool {
+        let now = self.environment.now();
+        if self.store.next_deadline().is_some_and(|at| at <= now) {
+            self.store.step(Event::Due, now, &mut self.effects);
+            self.perform();
+        }
+        let mut completions = Vec::new();
+        self.dead |= self.driver.complete(Wait::Until(now + time), &mut completions).is_err();
+        let worked = !completions.is_empty();
+        for completion in completions {
+            assert!(self.shell.owns(completion.token), "nobody else uses the driver");
+            if let Some((lane, result)) = self.shell.completed(&mut self.driver, completion) {
+                self.store.step(Event::Ended { lane, result }, self.environment.now(), &mut self.effects);
+                self.perform();
+            }
+        }
+        worked
+    }
+
+    /// Lets the disk work until nothing of a group is on its way. False if the power has gone.
+    pub(crate) fn settle(&mut self, group: u64) -> bool {
+        for _ in 0..10_000 {
+            if self.dead || self.fault.is_some() || self.damaged.contains_key(&group) {
+                return !self.dead;
+            }
+            let idle = !self.work(Duration::from_millis(5));
+            if idle && self.store.synced(group) == u64::MAX {
+                return !self.dead;
+            }
+        }
+        panic!("group {group} never becomes quiet");
+    }
+
+    /// Writes all that waits in some groups, and waits for it.
+    pub(crate) fn settle_all(&mut self, groups: impl Iterator<Item = u64>) -> bool {
+        let groups: Vec<u64> = groups.collect();
+        for group in &groups {
+            self.flush(*group);
+        }
+        groups.into_iter().all(|group| self.settle(group))
+    }
+
+    fn perform(&mut self) {
+        for effect in std::mem::take(&mut self.effects) {
+            match effect {
+                Effect::Run { lane, plan } => self.shell.start(&mut self.driver, lane, plan),
+                Effect::Opened { group, held } => {
+                    self.opened.insert(group, held);
+                }
+                Effect::Damaged { group, damage } => {
+                    self.damaged.insert(group, damage);
+                }
+                Effect::Synced { group, op } => {
+                    let before = self.synced.insert(group, op);
+                    assert!(before.is_none_or(|before| before <= op), "what is safe goes forward");
+                }
+                Effect::Pressure { .. } => self.pressure += 1,
+                Effect::Fatal(fault) => self.fault = Some(fault),
+                other => self.said.push(other),
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A journal from which a record between others is missing.
+
+use ng_wire::replica::{Op, PrepareHeader, Standing, Tail, View};
+
+use super::hand::{following, log, setup, taken_over};
+use crate::{Directory, Effect, Effects, Record, Recovery, Replica, Status};
+
+/// What a replica hands out for execution as soon as it is opened on these records, with a loss after the first of them.
+fn executed_at_once(before: &[Record], lost: bool, after: &[Record]) -> Vec<PrepareHeader> {
+    let setup = setup(0, 3);
+    let mut recovery = Recovery::new(&setup, true);
+    before.iter().for_each(|record| recovery.replay(record, Standing::Present));
+    if lost {
+        recovery.lost(Tail::Damaged);
+    }
+    after.iter().for_each(|record| recovery.replay(record, Standing::Present));
+    let mut effects = Effects::default();
+    Replica::open(setup, recovery.finish(), 9, 0, &mut effects).expect("sound");
+    let apply = |effect| if let Effect::Apply(header) = effect { Some(header) } else { None };
+    effects.drain().filter_map(apply).collect()
+}
+
+/// Ops 1 and 2 were prepared in view 1; view 2, whose record is lost, put others in their place, and view 3 went on from
+/// its op 3.
+fn superseded() -> (Vec<Record>, Vec<Record>) {
+    let old = log();
+    let mut chosen = vec![old[0]];
+    for op in 0..3 {
+        chosen.push(following(&chosen[op], View(2)));
+    }
+    let before = old[1..3].iter().copied().map(Record::Prepare).collect();
+    let log = taken_over(View(3), Op(3), &chosen[3..]);
+    (before, vec![log, Record::Prepare(chosen[3])])
+}
+
+/// Once a replica executed op 90 of view 7 because it knew that op 90 was committed, as another one, in view 8: the record
+/// of view 8 lay in a block that had rotted.
+#[test]
+fn what_a_lost_record_may_have_replaced_is_not_executed() {
+    let (before, after) = superseded();
+    assert_eq!(executed_at_once(&before, true, &after), []);
+}
+
+#[test]
+fn what_provably_leads_to_the_log_is_executed_though_a_record_is_lost() {
+    let log = log();
+    let before: Vec<Record> = log[1..3].iter().copied().map(Record::Prepare).collect();
+    let after = [taken_over(View(3), Op(3), &log[3..4]), Record::Prepare(log[3])];
+    assert_eq!(executed_at_once(&before, true, &after), log[1..3]);
+}
+
+/// A disk that kept a committed state and lost what was promised since: nothing is promised, and nothing executed again.
+#[test]
+fn a_kept_state_without_its_promises_goes_on_from_there() {
+    let log = log();
+    let setup = setup(0, 3);
+    let mut recovery = Recovery::new(&setup, false);
+    recovery.checkpoint(log[4], None);
+    let directory = recovery.finish();
+    assert!(matches!(directory, Directory::Unsworn(_)), "{directory:?}");
+    let replica = Replica::open(setup, directory, 9, 0, &mut Effects::default()).expect("sound");
+    assert_eq!((replica.status(), replica.view(), replica.commit_min()), (Status::Blank, View(0), Op(4)));
+}

@@ -1,0 +1,19 @@
+//! Batches of messages: a header of 256 bytes, then the messages, as producers send them, as the primary
+//! stamps them, as segments keep them and as consumers get them.
+//!
+//! The payload is hashed once, in [`verify`]: the checksum of the batch covers those of its messages, so that
+//! [`stamp`] changes the header and never looks at a payload again.
+
+mod build;
+mod header;
+mod message;
+mod refusal;
+mod stamp;
+mod verify;
+
+pub use build::{BatchBuilder, build};
+pub use header::{BATCH_HEADER_BYTES, BatchHeader};
+pub use message::{MESSAGE_HEADER_BYTES, MessageFrame, Messages};
+pub use refusal::{BatchPart, BatchRefusal};
+pub use stamp::stamp;
+pub use verify::{Verified, survey, verify, verify_front};

@@ -1,0 +1,16 @@
+"""What the tests of the machine share: the backends there are, and the program that writes a journal."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.fixtures import backend
+from tests.support.journal_writer import build
+
+__all__ = ["backend", "journal_program"]
+
+
+@pytest.fixture(scope="session")
+def journal_program(root: Path) -> Path:
+    """The writer and judge of a journal, compiled."""
+    return build(root)

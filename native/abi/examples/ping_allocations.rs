@@ -25,6 +25,10 @@ use ng_shard::settings::{Backend, Settings};
 
 const WARM_UP: u32 = 1_000;
 const PINGS: u32 = 10_000;
+
+/// Rounds of so many pings. The least of them counts: a ping that allocates does so in each, and what the server does by
+/// itself now and then, such as a manifest or a further journal file, falls into some of them only.
+const ROUNDS: u32 = 5;
 const PATIENCE: Duration = Duration::from_secs(60);
 const HEADER_BYTES: usize = 256;
 
@@ -175,18 +179,21 @@ fn allocations_of_pings<E: Environment>(environment: &E) -> Outcome<u64> {
     for _ in 0..WARM_UP {
         exchange(&mut client, &ping)?;
     }
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    if before == 0 {
+    if ALLOCATIONS.load(Ordering::Relaxed) == 0 {
         return Err("no thread was watched: a shard allocates at its start".into());
     }
-    for _ in 0..PINGS {
-        exchange(&mut client, &ping)?;
+    let mut least = u64::MAX;
+    for _ in 0..ROUNDS {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        for _ in 0..PINGS {
+            exchange(&mut client, &ping)?;
+        }
+        least = least.min(ALLOCATIONS.load(Ordering::Relaxed) - before);
     }
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
     drop(client);
     shared.stop(environment.now());
     shared.join(PATIENCE).ok_or("the node did not stop")?;
-    Ok(allocations)
+    Ok(least)
 }
 
 fn settings() -> Settings {

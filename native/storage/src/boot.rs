@@ -1,7 +1,6 @@
 //! What a start may do and a shard's turn may not: wait for the disk. And why a start gives up.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use ng_io::{
     Buffer, Driver, DriverLimits, Environment, FileOptions, Handle, Instant, IoError, Operation, Outcome,
@@ -9,6 +8,7 @@ use ng_io::{
 };
 use thiserror::Error;
 
+use crate::held_file::open_when_free;
 use crate::journal::JournalFault;
 use crate::journal::shell::file_name;
 use crate::refusal::Refusal;
@@ -16,10 +16,6 @@ use crate::store::plan::{Plan, PlanFault, Step};
 use crate::store::shell::PlanShell;
 use crate::superblock::FILE_BYTES;
 use crate::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter};
-
-/// How long a start waits for the last writes of the process before it, and how often it looks.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
-const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 /// What work that needs its own driver asks of it.
 pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 32, handles_max: 256 };
@@ -191,20 +187,13 @@ impl<'a, E: Environment> Hands<'a, E> {
         direct: bool,
     ) -> Result<(Handle, Vec<u8>), BootError> {
         let options = FileOptions { create: false, direct, lock: true, ..FileOptions::WRITE };
-        let deadline = self.driver.now() + LOCK_PATIENCE;
-        let file = loop {
-            match self.environment.open_file(path, options) {
-                Err(error) if error.is_held() && self.driver.now() < deadline => {
-                    let soon = self.driver.now() + LOCK_RETRY;
-                    self.driver.complete(Wait::Until(soon), &mut Vec::new()).map_err(BootError::io(path))?;
-                }
-                Err(error) if error.is_absent() => {
-                    return Err(BootError::Missing { path: path.to_owned(), named_by: "LAYOUT" });
-                }
-                opened => break opened.map_err(BootError::io(path))?,
+        let opened = open_when_free(self.environment, self.driver, path, options);
+        let handle = opened.map_err(|error| {
+            if error.is_absent() {
+                return BootError::Missing { path: path.to_owned(), named_by: "LAYOUT" };
             }
-        };
-        let handle = self.driver.adopt_file(file).map_err(BootError::io(path))?;
+            BootError::io(path)(error)
+        })?;
         let bytes = self.read_pages(path, handle)?;
         self.shell.keep(path.to_owned(), handle);
         Ok((handle, bytes))

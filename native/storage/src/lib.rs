@@ -17,6 +17,7 @@ pub mod describe;
 pub mod envelope;
 pub mod footer;
 pub mod founding;
+mod held_file;
 pub mod home;
 pub mod index;
 pub mod journal;

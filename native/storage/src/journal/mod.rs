@@ -5,7 +5,6 @@
 //! holds after a crash. FORMAT.md gives the bytes, and the rules of reading them.
 
 mod admission;
-mod durable;
 mod group;
 mod groups;
 mod losses;
@@ -24,7 +23,6 @@ mod writer;
 use ng_io::{Buffer, IoError};
 use thiserror::Error;
 
-pub use durable::AwaitsDurable;
 pub use groups::Located;
 #[cfg(feature = "plants")]
 pub use plant::Plant;

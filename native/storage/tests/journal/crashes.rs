@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ng_io::simulated::{Faults, Random};
-use ng_storage::journal::{AwaitsDurable, Event};
+use ng_io::{Buffer, Driver, Environment, FileOptions, Operation, SimulatedEnvironment, Token};
+use ng_storage::PAGE;
+use ng_storage::journal::Event;
+use ng_storage::journal::shell::JournalShell;
 
 use crate::model::Model;
-use crate::rig::{Rig, prepare};
+use crate::rig::{DRIVER, LIMITS, Rig, home, path, prepare};
 
 /// Seeds of the random runs, unless `SERVER_NG_JOURNAL_SEEDS` says how many; each is a life of four processes on one disk.
 const SEEDS: u64 = 2_000;
@@ -100,15 +103,30 @@ fn a_crash_at_every_step_of_a_run_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn a_value_cannot_be_reached_before_its_record_is_durable() {
-    let mut rig = Rig::create(1);
-    rig.settle();
-    let position = rig.append(prepare(1, 1, 0, b"body"), b"body".to_vec()).expect("room");
-    let answer = AwaitsDurable::new(position, "an answer");
-    let answer = answer.release(&rig.journal).expect_err("not written yet");
-    assert_eq!(answer.position(), position);
-    rig.settle();
-    assert_eq!(answer.release(&rig.journal).expect("synced"), "an answer");
+fn a_journal_is_made_when_the_writes_of_a_killed_process_have_landed() {
+    let mut waits = 0;
+    for seed in 0..50 {
+        let environment = SimulatedEnvironment::new(seed);
+        environment.set_faults(Faults { late_writes: 700, ..Faults::default() });
+        environment.make_directories(&home().directory).expect("an empty disk");
+        let options = FileOptions { direct: true, lock: true, ..FileOptions::WRITE };
+        let mut dead = environment.driver(DRIVER).expect("a driver");
+        let file = environment.open_file(&path(0), options).and_then(|file| dead.adopt_file(file));
+        let file = file.expect("nobody holds it");
+        for page in 0..4 {
+            let mut buffer = Buffer::aligned(PAGE);
+            buffer.extend_from_slice(&[9; PAGE]);
+            let write = Operation::WriteAt { file, buffer, offset: page * PAGE as u64, sync: false };
+            dead.submit(Token(page), write);
+        }
+        environment.kill();
+        waits += u32::from(environment.open_file(&path(0), options).is_err_and(|error| error.is_held()));
+        let mut driver = environment.driver(DRIVER).expect("a driver");
+        JournalShell::create(environment.clone(), &mut driver, home(), LIMITS).expect("it waits");
+        let bytes = environment.file_bytes(&path(0)).expect("it is made");
+        assert!(bytes.iter().all(|byte| *byte == 0), "seed {seed}");
+    }
+    assert!(waits > 10, "{waits}");
 }
 
 #[test]

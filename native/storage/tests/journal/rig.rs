@@ -21,7 +21,7 @@ pub(crate) const LIMITS: Limits = Limits {
     slots_max: 256,
 };
 
-const DRIVER: DriverLimits = DriverLimits { operations_max: 16, handles_max: 16 };
+pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 16, handles_max: 16 };
 
 pub(crate) struct Rig {
     pub(crate) environment: SimulatedEnvironment,

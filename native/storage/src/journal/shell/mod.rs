@@ -7,9 +7,7 @@ mod start;
 
 use std::path::PathBuf;
 
-use ng_io::{
-    Buffer, Completion, Driver, Environment, FileOptions, Handle, IoError, Operation, Outcome, Token,
-};
+use ng_io::{Buffer, Completion, Driver, Environment, FileOptions, Handle, Operation, Outcome, Token};
 
 pub use bodies::body_in;
 use growth::Growth;
@@ -114,9 +112,5 @@ impl<E: Environment> JournalShell<E> {
 
     fn options(&self, create: bool) -> FileOptions {
         FileOptions { create, direct: self.home.direct, lock: true, ..FileOptions::WRITE }
-    }
-
-    fn open(&self, driver: &mut E::Driver, number: u32, create: bool) -> Result<Handle, IoError> {
-        driver.adopt_file(self.environment.open_file(&self.path(number), self.options(create))?)
     }
 }

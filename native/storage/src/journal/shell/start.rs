@@ -1,7 +1,6 @@
 //! What a start does with the files of a journal, and waits for.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use ng_io::{Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
 
@@ -9,12 +8,9 @@ use super::growth::Growth;
 use super::reads::Reads;
 use super::{JournalHome, JournalShell, READ};
 use crate::PAGE;
+use crate::held_file::open_when_free;
 use crate::journal::recovery::{Recovered, recover};
 use crate::journal::{JournalFault, Limits};
-
-/// How long a start waits for the last writes of the process before it, and how often it looks.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
-const LOCK_RETRY: Duration = Duration::from_millis(2);
 
 impl<E: Environment> JournalShell<E> {
     /// Makes the first file of a new journal and waits until it is synced; the second is made while the shard works. For a
@@ -31,7 +27,7 @@ impl<E: Environment> JournalShell<E> {
     }
 
     fn create_first(&mut self, driver: &mut E::Driver) -> Result<(), IoError> {
-        let handle = self.open(driver, 0, true)?;
+        let handle = self.open_when_free(driver, 0, true)?;
         self.files.push(handle);
         self.fill_now(driver, handle, 0)?;
         self.environment.sync_directory(&self.home.directory)
@@ -72,7 +68,7 @@ impl<E: Environment> JournalShell<E> {
 
     fn open_all(&mut self, driver: &mut E::Driver) -> Result<(), JournalFault> {
         for number in 0..self.limits.files_max {
-            match self.open_patiently(driver, number) {
+            match self.open_when_free(driver, number, false) {
                 Err(error) if error.is_absent() => break,
                 opened => self.files.push(opened.map_err(|error| JournalFault { file: number, error })?),
             }
@@ -102,18 +98,8 @@ impl<E: Environment> JournalShell<E> {
         if is_empty { self.sync_now(driver, file) } else { Ok(()) }
     }
 
-    /// Opens a file that a process which has just been killed may still hold: its last writes must land before it is read.
-    fn open_patiently(&self, driver: &mut E::Driver, number: u32) -> Result<Handle, IoError> {
-        let deadline = driver.now() + LOCK_PATIENCE;
-        loop {
-            match self.open(driver, number, false) {
-                Err(error) if error.is_held() && driver.now() < deadline => {
-                    let soon = driver.now() + LOCK_RETRY;
-                    driver.complete(Wait::Until(soon), &mut Vec::new())?;
-                }
-                opened => return opened,
-            }
-        }
+    fn open_when_free(&self, driver: &mut E::Driver, number: u32, create: bool) -> Result<Handle, IoError> {
+        open_when_free(&self.environment, driver, &self.path(number), self.options(create))
     }
 
     pub(super) fn sync_now(&self, driver: &mut E::Driver, file: Handle) -> Result<(), IoError> {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x87ECDB07E1896217
+TABLES_DIGEST: Final = 0xE16DE006C563BEEC
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 55
+METRIC_CELLS: Final = 79
 
 
 class Command(IntEnum):
@@ -393,6 +393,12 @@ class FrameVariant(IntEnum):
     HAND_OVER = 2
     CONNECTION_CLOSED = 3
     SESSION_ENDED = 4
+    PARTITION_REQUEST = 5
+    ROWS = 6
+    MIRRORED = 7
+    ORDERS = 8
+    FATES = 9
+    OBSERVED = 10
 
 
 class DropReason(IntEnum):
@@ -804,13 +810,25 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         (
             LabelRow(
                 "variant",
-                ("client_request", "client_answer", "hand_over", "connection_closed", "session_ended"),
+                (
+                    "client_request",
+                    "client_answer",
+                    "hand_over",
+                    "connection_closed",
+                    "session_ended",
+                    "partition_request",
+                    "rows",
+                    "mirrored",
+                    "orders",
+                    "fates",
+                    "observed",
+                ),
             ),
             LabelRow("reason", ("full", "gone", "misrouted", "unroutable")),
         ),
         0,
     ),
-    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 20),
+    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 44),
     MetricRow(
         2,
         "connection_closes_total",
@@ -836,29 +854,29 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                 ),
             ),
         ),
-        21,
+        45,
     ),
-    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 34),
-    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 35),
-    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 36),
-    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 37),
+    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 58),
+    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 59),
+    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 60),
+    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 61),
     MetricRow(
         7,
         "replies_total",
         "counter",
         "Replies sent, by how the request ended.",
         (LabelRow("outcome", ("ok", "denied", "rejected", "evicted")),),
-        38,
+        62,
     ),
-    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 42),
-    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 43),
+    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 66),
+    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 67),
     MetricRow(
         10,
         "accept_pauses_total",
         "counter",
         "Times accepting paused for want of descriptors or places.",
         (),
-        44,
+        68,
     ),
     MetricRow(
         11,
@@ -866,19 +884,19 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Entries taken from the mailboxes of other shards.",
         (),
-        45,
+        69,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 46),
-    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 47),
-    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 48),
-    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 49),
+    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 70),
+    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 71),
+    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 72),
+    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 73),
     MetricRow(
         16,
         "logins_total",
         "counter",
         "Logins by password, by how they ended.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
-        50,
+        74,
     ),
     MetricRow(
         17,
@@ -886,7 +904,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Log events of the native side lost because their ring was full.",
         (),
-        53,
+        77,
     ),
     MetricRow(
         18,
@@ -894,7 +912,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times the record ring to the control plane was full.",
         (),
-        54,
+        78,
     ),
 )
 

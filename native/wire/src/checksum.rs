@@ -1,9 +1,9 @@
-//! The one hash of the client wire: XXH3 of 64 bits, seed 0.
+//! The hashes of the client wire: XXH3 of 64 bits over what is sent, XXH32 over what picks a place; seed 0.
 
 use std::hash::Hasher;
 
-use twox_hash::XxHash3_64;
 use twox_hash::xxhash3_64::{DEFAULT_SECRET_LENGTH, RawHasher, SecretBuffer};
+use twox_hash::{XxHash3_64, XxHash32};
 
 /// XXH3-64 of `bytes`, seed 0.
 #[must_use]
@@ -11,7 +11,13 @@ pub fn xxh3_64(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// The same hash of bytes that come piece by piece; it allocates nothing.
+/// XXH32 of `bytes`, seed 0: what clients reduce a message's key and a consumer's name to.
+#[must_use]
+pub fn xxh32(bytes: &[u8]) -> u32 {
+    XxHash32::oneshot(0, bytes)
+}
+
+/// XXH3-64, seed 0, of bytes that come piece by piece; it allocates nothing.
 pub(crate) struct Xxh3(RawHasher<&'static [u8; DEFAULT_SECRET_LENGTH]>);
 
 impl Xxh3 {

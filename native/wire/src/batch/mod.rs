@@ -2,12 +2,13 @@
 //! stamps them, as segments keep them and as consumers get them.
 //!
 //! The payload is hashed once, in [`verify`]: the checksum of the batch covers those of its messages, so that
-//! [`stamp`] changes the header and never looks at a payload again.
+//! [`stamp`] and [`slice()`] change the header and never look at a payload again.
 
 mod build;
 mod header;
 mod message;
 mod refusal;
+mod slice;
 mod stamp;
 mod verify;
 
@@ -15,5 +16,6 @@ pub use build::{BatchBuilder, build};
 pub use header::{BATCH_HEADER_BYTES, BatchHeader};
 pub use message::{MESSAGE_HEADER_BYTES, MessageFrame, Messages};
 pub use refusal::{BatchPart, BatchRefusal};
+pub use slice::{Sliced, Wanted, slice};
 pub use stamp::stamp;
 pub use verify::{Verified, survey, verify, verify_front};

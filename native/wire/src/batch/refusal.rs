@@ -1,5 +1,7 @@
 use thiserror::Error;
 
+use crate::table::error::ErrorCode;
+
 /// Of what a refusal speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchPart {
@@ -46,4 +48,16 @@ pub enum BatchRefusal {
     /// The batch does not fit its checksum.
     #[error("the batch does not fit its checksum")]
     Checksum,
+}
+
+impl BatchRefusal {
+    /// The status a producer's request is answered with.
+    #[must_use]
+    pub const fn status(self) -> ErrorCode {
+        match self {
+            Self::MessageChecksum => ErrorCode::InvalidMessageChecksum,
+            Self::Checksum => ErrorCode::InvalidBatchChecksum,
+            _ => ErrorCode::InvalidCommand,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The frames: a reply that carries a body, the two refusals, and the eviction.
 
 use crate::frame::{FRAME_BYTES_MAX, HEADER_BYTES, HEADER_SIZE, RequestHeader, command_byte, offset, set};
-use crate::primitive::put_u32;
+use crate::reply::result::{REJECTION_BYTES, put_rejection, put_success};
 use crate::table::error::ErrorCode;
 use crate::table::eviction::EvictionReason;
 use crate::table::operation::Operation;
@@ -47,7 +47,7 @@ pub fn ok(into: &mut Vec<u8>, request: &RequestHeader, at: Position, write: impl
     let start = into.len();
     into.extend_from_slice(&[0; HEADER_BYTES]);
     if Operation::from_code(request.operation).is_some_and(Operation::has_result_section) {
-        put_u32(into, 0);
+        put_success(into);
     }
     write(into);
     let Some(body_bytes) = body_size(into.len() - start - HEADER_BYTES) else {
@@ -67,11 +67,8 @@ pub fn denied(into: &mut Vec<u8>, request: &RequestHeader, status: ErrorCode) {
 ///
 /// For operations with a result section only; clients take it for the payload of any other.
 pub fn rejected(into: &mut Vec<u8>, request: &RequestHeader, at: Position, result: ErrorCode) {
-    const SECTION_BYTES: u32 = 12;
-    into.extend_from_slice(&header(request, at, SECTION_BYTES, 0));
-    put_u32(into, 1);
-    put_u32(into, 0);
-    put_u32(into, result.code());
+    into.extend_from_slice(&header(request, at, REJECTION_BYTES, 0));
+    put_rejection(into, result);
 }
 
 /// Appends an eviction. The window of versions goes with [`EvictionReason::IncompatibleProtocol`] and no

@@ -2,14 +2,24 @@
 
 mod client;
 mod cluster;
+mod consumer_offset;
 mod frame;
+mod messages;
 mod options;
+mod result;
 mod session;
 mod stats;
+mod streams;
+mod topics;
 
 pub use client::{Client, Membership};
 pub use cluster::{Cluster, Node};
+pub use consumer_offset::StoredOffset;
 pub use frame::{Position, denied, evicted, ok, rejected};
+pub use messages::{Confirmation, POLL_HEADER_BYTES, PollHeader, put_confirmations};
 pub use options::put_options;
+pub use result::{put_rejection, put_success};
 pub use session::Registered;
 pub use stats::Stats;
+pub use streams::Stream;
+pub use topics::{Partition, Topic};

@@ -15,6 +15,18 @@ coded! {
         ConnectionClosed = 3, "connection_closed";
         /// The news that a session ended, on its way to the shard of the connection.
         SessionEnded = 4, "session_ended";
+        /// A client's request on its way to the shard that owns the partition.
+        PartitionRequest = 5, "partition_request";
+        /// Changed rows of the metadata, on their way to a mirror.
+        Rows = 6, "rows";
+        /// The word of a mirror that it has them.
+        Mirrored = 7, "mirrored";
+        /// Orders of the control plane for the partitions of a shard.
+        Orders = 8, "orders";
+        /// What became of them.
+        Fates = 9, "fates";
+        /// What a shard held at its start.
+        Observed = 10, "observed";
     }
 }
 

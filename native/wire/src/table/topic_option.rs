@@ -94,7 +94,7 @@ pub const TOPIC_OPTIONS: &[TopicOption] = &[
         key: "messages_required_to_save",
         default: DefaultValue::U32(1024),
         updatable: false,
-        sentence: "Messages that gather in memory before they are written to their segment.",
+        sentence: "Kept and echoed; it changes nothing, since every acknowledged message is synced.",
     },
     TopicOption {
         key: "preallocate_segments",
@@ -112,6 +112,6 @@ pub const TOPIC_OPTIONS: &[TopicOption] = &[
         key: "size_of_messages_required_to_save",
         default: DefaultValue::U64(1 << 20),
         updatable: false,
-        sentence: "Bytes that gather in memory before they are written to their segment.",
+        sentence: "Kept and echoed; it changes nothing, since every acknowledged byte is synced.",
     },
 ];

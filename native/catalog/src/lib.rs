@@ -1,0 +1,34 @@
+//! Streams, topics and partitions as rows: what is durable of the metadata, and what every shard keeps a mirror
+//! of to route, to permit and to answer from.
+//!
+//! A [`Catalog`] has one writer, [`Catalog::fold`], which takes the deltas of an operation or a piece of a
+//! snapshot and either makes all of their changes or none. Catalogs that hold the same rows have the same
+//! [digest](Catalog::digest), whatever made them so.
+//!
+//! Pure: no I/O, no clock, and no order of a hash map ever shows.
+
+#![forbid(unsafe_code)]
+
+mod authorize;
+mod catalog;
+pub mod deltas;
+mod digest;
+mod edit;
+mod fold;
+mod key;
+mod name;
+mod prefix;
+mod refusal;
+pub mod replies;
+mod resolve;
+mod rows;
+pub mod snapshot;
+mod walk;
+
+pub use authorize::{ROOT, Target};
+pub use catalog::Catalog;
+pub use key::{KeyBytes, RowKey};
+pub use name::RowName;
+pub use refusal::{FoldRefusal, RowRefusal, SnapshotRefusal};
+pub use resolve::{Absence, Missing, TopicView};
+pub use rows::{Compression, Counters, PartitionRow, Row, RowRef, StreamRow, TopicRow};

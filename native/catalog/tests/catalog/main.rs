@@ -1,0 +1,11 @@
+//! The catalog against a plain map of bytes, against the golden replies, and against arbitrary bytes.
+
+mod deletes;
+mod hostile;
+mod model;
+mod permissions;
+mod replies;
+mod resolving;
+mod rows;
+mod snapshots;
+mod written;

@@ -16,6 +16,7 @@ import uvloop
 from server_ng import binding
 from server_ng.auth import Authenticator
 from server_ng.auth.accounts import Accounts
+from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.crashes import record_crash, tell_last_crash
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
@@ -130,6 +131,7 @@ class _Daemon:
         self._host = HostSampler(directory.path)
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
+        self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
         self._authenticator = Authenticator(
             Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
         )
@@ -139,7 +141,7 @@ class _Daemon:
     def _observe_server(self, opened: Opened) -> ObserveServer | None:
         if opened.observe is None:
             return None
-        page = MetricsPage(lambda: native_samples(opened.engine))
+        page = MetricsPage(lambda: [*native_samples(opened.engine), *self._control_plane.samples()])
         return ObserveServer(opened.observe, page, self._live, self._readiness)
 
     async def run(self) -> int:
@@ -162,9 +164,7 @@ class _Daemon:
         self._notifier.status("opening the data directory")
         self._pump.start()
         self._engine.start()
-        futures: set[asyncio.Future[Any]] = {self._started, self._ending}
-        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
-        if self._ending.done():
+        if not await self._happened(self._started):
             return
         try:
             self._started.result()
@@ -172,6 +172,10 @@ class _Daemon:
             raise StartError(f"The server cannot start: {error}.", ExitStatus(error.status)) from error
         await self._start_observing()
         self._sample_host()
+        self._notifier.status("bringing partitions to what the metadata says")
+        self._notifier.extend_timeout(_START_STEP_MAX)
+        if not await self._happened(self._control_plane.converged):
+            return
         # What exists now lives as long as the process; the collector need not look at it again.
         gc.collect()
         gc.freeze()
@@ -180,6 +184,12 @@ class _Daemon:
         write_endpoints(self._directory.runtime_path, self._addresses())
         self._serving = True
         self._notifier.ready(f"serving TCP clients on {self._engine.tcp_address}")
+
+    async def _happened(self, what: asyncio.Future[None]) -> bool:
+        """Waits for a step of the start; false if the end came before it."""
+        futures: set[asyncio.Future[Any]] = {what, self._ending}
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+        return not self._ending.done()
 
     async def _start_observing(self) -> None:
         if self._observe is not None:
@@ -209,6 +219,8 @@ class _Daemon:
                 self._notifier.extend_timeout(_START_STEP_MAX)
             case Stopped(in_order):
                 self._stopped.set_result(in_order)
+            case _:
+                self._control_plane.take(record)
 
     def _live(self) -> Health:
         return Health(("the server is ending",)) if self._ending.done() else Health()
@@ -262,6 +274,7 @@ class _Daemon:
             in_order = False
         if self._host_timer is not None:
             self._host_timer.cancel()
+        self._control_plane.close()
         self._pump.stop()
         self._forget_endpoints()
         if self._observe is not None:

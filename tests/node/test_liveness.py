@@ -134,6 +134,7 @@ def test_it_says_what_it_does_to_the_service_manager(start_node: StartNode) -> N
         "opening the data directory",
         "founding the data directory",
         "recovered 1 of 1 shards",
+        "bringing partitions to what the metadata says",
         f"serving TCP clients on {node.tcp}",
     ]
     assert any(line.startswith("EXTEND_TIMEOUT_USEC=") for line in node.notify.heard)

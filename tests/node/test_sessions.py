@@ -155,11 +155,22 @@ class TestHeaders:
     def test_a_stamped_body_is_held_against_its_stamp(self, member: RawClient) -> None:
         body = b"\x06orders"
         right = 0x327D5D19644D82D7
-        unavailable = Request(CREATE_STREAM, body=body, session=member.session, request=1, checksum=right)
-        assert denied(member.ask(unavailable)) == UNAVAILABLE
+
+        def stamped(checksum: int) -> Request:
+            return Request(
+                CREATE_STREAM,
+                body=body,
+                client=member.client,
+                session=member.session,
+                request=1,
+                checksum=checksum,
+            )
+
         for wrong in (right + 1, right + (1 << 64), 1):
-            request = Request(CREATE_STREAM, body=body, session=member.session, request=1, checksum=wrong)
-            assert denied(member.ask(request)) == INVALID_FORMAT
+            assert denied(member.ask(stamped(wrong))) == INVALID_FORMAT
+        answer = member.ask(stamped(right))
+        assert isinstance(answer, Reply)
+        assert (answer.status, answer.rejection) == (0, 0)
         member.ping()
 
     def test_the_stamp_of_a_golden_login_is_right(self, stranger: RawClient) -> None:
@@ -260,9 +271,9 @@ class TestSession:
         assert member.command(ME).status == 0
 
     def test_commands_of_later_versions_are_unavailable(self, member: RawClient) -> None:
-        for code in (11, 14, 31, 41, 100, 102, 103, 104, 120, 123, 200, 201, 300, 301, 600, 601, 606):
+        for code in (11, 14, 31, 41, 102, 103, 104, 123, 600, 601, 606):
             assert denied(member.command(code)) == UNAVAILABLE
-        for operation in (*range(128, 150), 160, 161, 162):
+        for operation in range(138, 150):
             answer = member.ask(Request(operation, session=member.session, request=1, client=member.client))
             assert denied(answer) == UNAVAILABLE
         member.ping()

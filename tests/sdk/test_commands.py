@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from server_ng.wire.tables import COMMANDS, CommandRow
+from tests.support.batches import batch, by_number, send_body
 from tests.support.frames import (
     COMMAND,
     LOGOUT,
@@ -39,6 +40,36 @@ def table() -> list[Row]:
     return [Row(int(code), name, today) for code, name, today in _ROW.findall(text)]
 
 
+_STREAM = struct.pack("<BBI", 1, 4, 0)
+_CONSUMER = struct.pack("<BBBI", 1, 1, 4, 0)
+_PARTITION = struct.pack("<BI", 1, 0)
+_NAME = struct.pack("<B5s", 5, b"table")
+
+BODIES: dict[int, bytes] = {
+    13: b"\x01",
+    21: struct.pack("<I", 1),
+    100: _CONSUMER + _STREAM + _STREAM + _PARTITION + struct.pack("<BQIB", 3, 0, 1, 0),
+    101: send_body(_STREAM, _STREAM, by_number(0), batch([b"hello"]), 1),
+    120: _CONSUMER + _STREAM + _STREAM + _PARTITION,
+    121: _CONSUMER + _STREAM + _STREAM + _PARTITION + struct.pack("<QB", 0, 1),
+    122: _CONSUMER + _STREAM + _STREAM + _PARTITION + b"\1",
+    200: _STREAM,
+    202: _NAME,
+    203: _STREAM,
+    204: _STREAM + _NAME,
+    205: _STREAM,
+    300: _STREAM + _STREAM,
+    301: _STREAM,
+    302: _STREAM + struct.pack("<I", 1) + _NAME,
+    303: _STREAM + _STREAM,
+    304: _STREAM + _STREAM + _NAME,
+    305: _STREAM + _STREAM,
+    402: _STREAM + _STREAM + struct.pack("<I", 1),
+    403: _STREAM + _STREAM + struct.pack("<I", 1),
+}
+"""Bodies of commands that need one; what they name need not be there."""
+
+
 def request_for(command: CommandRow, client: RawClient) -> Request:
     """A request that a client with a session sends, with as much of a body as the served commands need."""
     match command.code:
@@ -46,13 +77,10 @@ def request_for(command: CommandRow, client: RawClient) -> Request:
             return Request(REGISTER, body=password_body(USERNAME, PASSWORD), client=client.client)
         case 45:
             return Request(REGISTER, body=token_body("a token that nobody made"), client=client.client)
-        case 13:
-            return client.prepare(13, b"\x01")
-        case 21:
-            return client.prepare(21, struct.pack("<I", 1))
     operation = int(command.operation)
     code = command.code if operation == COMMAND else 0
-    return Request(operation, code, client=client.client, session=client.session, request=1)
+    body = BODIES.get(command.code, b"")
+    return Request(operation, code, body, client=client.client, session=client.session, request=1)
 
 
 def what_came(answer: Frame) -> str:

@@ -4,27 +4,14 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
-from apache_iggy import AutoLogin, IggyClient, SendMessage, TcpConfig, TcpReconnectionConfig
+from apache_iggy import AutoLogin, IggyClient, TcpConfig, TcpReconnectionConfig
 
+from tests.sdk.clients import connected, logged_in
 from tests.support.fixtures import StartNode
 from tests.support.node import Node
 from tests.support.raw import PASSWORD, USERNAME
 
 UNAVAILABLE = "Feature is unavailable"
-
-
-async def connected(node: Node) -> IggyClient:
-    """A client with a connection and no session."""
-    client = IggyClient(node.tcp)
-    await client.connect()
-    return client
-
-
-async def logged_in(node: Node) -> IggyClient:
-    """A client with a session."""
-    client = await connected(node)
-    await client.login_user(USERNAME, PASSWORD)
-    return client
 
 
 async def sessions(node: Node) -> int:
@@ -118,11 +105,8 @@ async def test_a_wrong_password_in_a_connection_string_is_told(served: Node) -> 
 
 
 _LATER: dict[str, Callable[[IggyClient], Awaitable[object]]] = {
-    "create a stream": lambda client: client.create_stream("orders"),
-    "list streams": lambda client: client.get_streams(),
     "list users": lambda client: client.get_users(),
-    "list topics": lambda client: client.get_topics("orders"),
-    "send": lambda client: client.send_messages("orders", "all", 0, [SendMessage("hello")]),
+    "create a group": lambda client: client.create_consumer_group("orders", "all", "readers"),
     "take a snapshot": lambda client: client.send_binary_request(11, bytes([1, 1, 100])),
 }
 

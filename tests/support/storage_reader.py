@@ -247,9 +247,9 @@ def footer(data: bytes) -> dict[str, int]:
 def segments(data: bytes) -> list[dict[str, int]]:
     """The segments that a SEGMENTS file names."""
     (count,) = struct.unpack_from("<I", data, 72)
-    names = ("base", "last", "min_timestamp", "max_timestamp", "bytes", "generation")
+    names = ("base", "last", "min_timestamp", "max_timestamp", "bytes", "generation", "messages")
     return [
-        dict(zip(names, struct.unpack_from("<5QI", data, 96 + 64 * number), strict=True))
+        dict(zip(names, struct.unpack_from("<5QII", data, 96 + 64 * number), strict=True))
         for number in range(count)
     ]
 

@@ -10,8 +10,14 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
 
+use rustix::mm::{Advice, madvise};
+
 /// Alignment of buffers, offsets and lengths that direct I/O accepts on every device we know.
 pub const PAGE: usize = 4096;
+
+/// Memory of an aligned buffer of at least half of this comes in pages of this size where the kernel has them. A
+/// device is then told of one piece of memory instead of hundreds, and reads more than twice as fast.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// An owning byte buffer of a known capacity. It moves without moving its bytes, so the kernel may hold their
 /// address.
@@ -21,7 +27,7 @@ pub struct Buffer {
     /// The first `len` bytes are initialised; `len <= capacity <= isize::MAX`.
     len: usize,
     capacity: usize,
-    /// 1 or [`PAGE`]. An aligned buffer's capacity is a multiple of it.
+    /// 1, [`PAGE`] or [`HUGE_PAGE`]. An aligned buffer's capacity is a multiple of [`PAGE`].
     alignment: usize,
 }
 
@@ -41,7 +47,8 @@ impl Buffer {
     /// pages.
     #[must_use]
     pub fn aligned(capacity: usize) -> Self {
-        Self::allocate(capacity.next_multiple_of(PAGE), PAGE)
+        let alignment = if capacity < HUGE_PAGE / 2 { PAGE } else { HUGE_PAGE };
+        Self::allocate(capacity.next_multiple_of(PAGE), alignment)
     }
 
     /// How many bytes fit without growing.
@@ -81,7 +88,7 @@ impl Buffer {
             return;
         }
         let needed = self.len.saturating_add(additional);
-        self.resize(needed.max(self.capacity.saturating_mul(2)).next_multiple_of(self.alignment));
+        self.resize(needed.max(self.capacity.saturating_mul(2)).next_multiple_of(self.unit()));
     }
 
     /// Drops the first `count` bytes and moves the rest to the front: to be called once per batch of parsed
@@ -97,7 +104,7 @@ impl Buffer {
 
     /// Gives memory back down to `capacity` bytes, or to what the content needs if that is more.
     pub fn shrink_to(&mut self, capacity: usize) {
-        let target = capacity.max(self.len).next_multiple_of(self.alignment);
+        let target = capacity.max(self.len).next_multiple_of(self.unit());
         if target < self.capacity {
             self.resize(target);
         }
@@ -121,6 +128,11 @@ impl Buffer {
         self.len += count;
     }
 
+    /// What the capacity is a multiple of.
+    fn unit(&self) -> usize {
+        self.alignment.min(PAGE)
+    }
+
     fn allocate(capacity: usize, alignment: usize) -> Self {
         let mut buffer = Self { start: NonNull::dangling(), len: 0, capacity: 0, alignment };
         if capacity > 0 {
@@ -141,11 +153,18 @@ impl Buffer {
             unsafe { alloc(wanted) }
         } else {
             let present = layout(self.capacity, self.alignment);
+            if present == wanted {
+                self.capacity = target;
+                return;
+            }
             // SAFETY: `start` was allocated with this layout, and the new size is neither zero nor above
             // isize::MAX.
-            unsafe { realloc(self.start.as_ptr(), present, target) }
+            unsafe { realloc(self.start.as_ptr(), present, wanted.size()) }
         };
         let Some(start) = NonNull::new(memory) else { handle_alloc_error(wanted) };
+        if self.alignment == HUGE_PAGE {
+            advise_huge_pages(start, wanted.size());
+        }
         self.start = start;
         self.capacity = target;
     }
@@ -216,7 +235,15 @@ impl fmt::Debug for Buffer {
 }
 
 fn layout(capacity: usize, alignment: usize) -> Layout {
-    Layout::from_size_align(capacity, alignment).expect("a buffer never exceeds half the address space")
+    // A huge page is all or nothing.
+    let size = if alignment == HUGE_PAGE { capacity.next_multiple_of(HUGE_PAGE) } else { capacity };
+    Layout::from_size_align(size, alignment).expect("a buffer never exceeds half the address space")
+}
+
+fn advise_huge_pages(start: NonNull<u8>, size: usize) {
+    // SAFETY: the range is one allocation of ours, whose start and size are whole pages; the advice changes no content.
+    // Without such pages the kernel refuses, and small ones serve as well.
+    let _ = unsafe { madvise(start.as_ptr().cast(), size, Advice::LinuxHugepage) };
 }
 
 #[cfg(test)]
@@ -237,6 +264,20 @@ mod tests {
         buffer.shrink_to(0);
         assert_eq!((buffer.capacity(), buffer.as_ptr().align_offset(PAGE)), (PAGE, 0));
         assert_eq!(&buffer[..], [0; 10]);
+    }
+
+    #[test]
+    fn a_large_buffer_lies_on_huge_pages_and_has_the_capacity_that_was_asked_for() {
+        let mut buffer = Buffer::aligned(HUGE_PAGE / 2 + 1);
+        assert_eq!(buffer.as_ptr().align_offset(HUGE_PAGE), 0);
+        assert_eq!(buffer.capacity(), HUGE_PAGE / 2 + PAGE);
+        let address = buffer.as_ptr();
+        buffer.extend_from_slice(&[7; 3 * PAGE]);
+        buffer.shrink_to(0);
+        assert_eq!((buffer.capacity(), buffer.as_ptr()), (3 * PAGE, address), "its memory is one page");
+        buffer.reserve(HUGE_PAGE);
+        assert_eq!((buffer.as_ptr().align_offset(HUGE_PAGE), buffer.len()), (0, 3 * PAGE));
+        assert!(buffer.iter().all(|byte| *byte == 7));
     }
 
     #[test]

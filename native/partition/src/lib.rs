@@ -10,13 +10,16 @@
 #![forbid(unsafe_code)]
 
 mod applied;
+pub mod fetch;
 mod offsets;
+mod offsets_ahead;
 mod partition;
 mod plant;
 mod stamper;
 mod state;
 
 pub use applied::{Applied, Effect};
+pub use offsets_ahead::OffsetsAhead;
 pub use partition::Partition;
 #[cfg(any(test, feature = "plants"))]
 pub use plant::Plant;

@@ -1,17 +1,24 @@
 //! The desk of a shard: what is done with a client's request.
 //!
-//! A request is answered here, or by the first shard when it concerns what exists once in a process.
+//! A request is answered here, by the first shard when it concerns what exists once in a process, or by the shard that owns
+//! the partition.
 
+mod messages;
+mod orders;
+mod reads;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ng_catalog::Catalog;
 use ng_io::{Instant, WallMicros};
 use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
 use ng_net::{ConnectionId, Peer, Served, Service};
 use ng_wire::frame::RequestHeader;
 use ng_wire::primitive::Name;
-use ng_wire::reply::{self, Client, Cluster, Node, Position, Registered};
+use ng_wire::reply::{self, Client, Cluster, Node, PollHeader, Position, Registered};
 use ng_wire::request::{self, Credentials, Register};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::command::Command;
@@ -26,20 +33,28 @@ use ng_wire::table::permission::Requirement;
 use ng_wire::table::roster::{NodeRole, NodeStatus};
 use ng_wire::table::transport::Transport;
 
+use crate::enrolment::Asker;
 use crate::facts::{IGGY_VERSION, NODE_NAME, NodeFacts};
-use crate::frame::{Answer, Ask, ClientRequest, Secret};
+use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, Decided, PartitionRequest, Secret};
 use crate::identity::ShardId;
+use crate::log::{LogRequest, Polled, Ticket};
 use crate::log_ring::EventLog;
+use crate::log_ticket::Asking;
 use crate::mailbox::Mailboxes;
+use crate::metadata::MetadataRequests;
 use crate::metrics::MetricsRow;
 use crate::register::Registry;
 use crate::route;
+use crate::routes::Routes;
 
 /// The user who may do everything.
 const ROOT: u32 = 0;
 
 /// Clients can make frames drop; the counter has them all, the log one in this time.
 const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// The largest frame of a request that brings no messages: names, and a block of options of 100,000 bytes at most.
+const COMMAND_FRAME_BYTES_MAX: u32 = 128 * 1024;
 
 /// Of what no log holds.
 const UNLOGGED: Position = Position { op: 0, commit: 0 };
@@ -59,6 +74,20 @@ pub struct Desk {
     pub log: EventLog,
     /// Clients and sessions; on the first shard only.
     pub registry: Option<Registry>,
+    /// Changes of streams, topics and partitions that are under way; on the first shard only.
+    pub metadata: Option<MetadataRequests>,
+    /// What the metadata's log is to be asked in this turn.
+    pub commands: Vec<(Ticket, LogRequest)>,
+    /// The rows of streams, topics and partitions.
+    pub catalog: Catalog,
+    /// Where requests for partitions go.
+    pub routes: Routes,
+    /// Requests of this shard's connections for its own partitions, in this turn.
+    pub own_partitions: Vec<Box<PartitionRequest>>,
+    /// Whose turn it is in each topic whose producers leave that to the server.
+    pub balance: BTreeMap<(u32, u32), u32>,
+    /// The largest frame a session may send, header included.
+    pub frame_bytes_max: u32,
     /// When a dropped frame was last told of.
     pub drop_told: Option<Instant>,
     /// The time of this turn.
@@ -163,7 +192,19 @@ impl Desk {
                 Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
             },
             Command::Stats => self.ask(id, peer, header, Ask::Stats),
-            _ => Decision::Denied(ErrorCode::FeatureUnavailable),
+            Command::GetStream | Command::GetStreams | Command::GetTopic | Command::GetTopics => {
+                self.read(command, body)
+            }
+            Command::SendMessages => self.send(id, header, body),
+            Command::PollMessages => self.poll(id, header, body),
+            Command::GetConsumerOffset => self.stored_offset(id, header, body),
+            Command::StoreConsumerOffset => self.store_offset(id, header, body),
+            Command::DeleteConsumerOffset => self.delete_offset(id, header, body),
+            _ => match orders::check(command, body) {
+                Some(Ok(())) => self.order(id, peer, header, command, body),
+                Some(Err(error)) => Decision::Denied(error),
+                None => Decision::Denied(ErrorCode::FeatureUnavailable),
+            },
         }
     }
 
@@ -173,8 +214,7 @@ impl Desk {
         let request =
             ClientRequest { shard: self.id, connection, client_id: peer.client_id, header: *header, ask };
         if target == self.id {
-            let registry = self.registry.as_mut().expect("the first shard has the registry");
-            return match registry.handle(request, &self.facts, self.now) {
+            return match self.handle(request) {
                 Some(answer) => Decision::Answered(answer.answer),
                 None => Decision::Waiting,
             };
@@ -185,6 +225,25 @@ impl Desk {
                 self.count_drop(FrameVariant::ClientRequest, DropReason::Full);
                 Decision::Answered(Answer::Refused(ErrorCode::TransientNotAccepted))
             }
+        }
+    }
+
+    /// Answers what only the first shard can answer, or keeps it until its answer is known.
+    pub fn handle(&mut self, request: ClientRequest) -> Option<ClientAnswer> {
+        let registry = self.registry.as_mut().expect("the first shard has the registry");
+        let ClientRequest { shard, connection, client_id, header, ask } = request;
+        let Ask::Metadata { operation, bound, body } = ask else {
+            let request = ClientRequest { shard, connection, client_id, header, ask };
+            return registry.handle(request, &self.facts, self.now);
+        };
+        let commands = self.metadata.as_mut().expect("it is where the registry is");
+        let asker = Asker { shard, connection, client_id, header };
+        match commands.take(asker, bound, operation, &body) {
+            Ok((ticket, request)) => {
+                self.commands.push((Asking::Metadata.tag(ticket), request));
+                None
+            }
+            Err(refused) => Some(refused),
         }
     }
 
@@ -330,6 +389,29 @@ fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: 
             reply::ok(reply, header, logged(op), |_| {});
         }
         Answer::Body(payload) => reply::ok(reply, header, UNLOGGED, |into| into.extend_from_slice(&payload)),
+        Answer::Decided(decided) => match decided.result {
+            None => {
+                let Decided { op, payload, .. } = *decided;
+                reply::ok(reply, header, logged(op), |into| into.extend_from_slice(&payload));
+            }
+            Some(error) => {
+                reply::rejected(reply, header, logged(decided.op), error);
+                return (ReplyOutcome::Rejected, Served::Answered);
+            }
+        },
+        Answer::Polled { partition, polled } => {
+            let Polled { current_offset, messages, parts } = *polled;
+            reply::ok(reply, header, UNLOGGED, |into| {
+                PollHeader { partition_id: partition, current_offset, messages }.put(into);
+                for part in &parts {
+                    into.extend_from_slice(part.bytes());
+                }
+            });
+        }
+        Answer::Denied(error) => {
+            reply::denied(reply, header, error);
+            return (ReplyOutcome::Denied, Served::Answered);
+        }
         Answer::Refused(error) => return refuse(header, error, reply),
         Answer::Evicted(reason) => {
             reply::evicted(reply, header.client, reason);
@@ -356,9 +438,12 @@ fn refuse(header: &RequestHeader, error: ErrorCode, reply: &mut Vec<u8>) -> Outc
 }
 
 impl Service for Desk {
-    /// A session may send no more than a stranger yet: the frames of all commands served so far are far shorter.
-    fn frame_bytes_max(&self, _peer: &Peer, _header: &RequestHeader) -> u32 {
-        STRANGER_FRAME_BYTES_MAX
+    fn frame_bytes_max(&self, peer: &Peer, header: &RequestHeader) -> u32 {
+        match (peer.bound, Operation::from_code(header.operation)) {
+            (None, _) => STRANGER_FRAME_BYTES_MAX,
+            (Some(_), Some(Operation::SendMessages)) => self.frame_bytes_max,
+            (Some(_), _) => COMMAND_FRAME_BYTES_MAX.min(self.frame_bytes_max),
+        }
     }
 
     fn serve(
@@ -381,8 +466,7 @@ impl Service for Desk {
         let error = match (header.check(), Command::resolve(header)) {
             (Err(error), _) => error,
             (Ok(()), Err(unknown)) => unknown.status(),
-            (Ok(()), Ok(command)) if SERVED.contains(&command) => ErrorCode::InvalidCommand,
-            (Ok(()), Ok(_)) => ErrorCode::FeatureUnavailable,
+            (Ok(()), Ok(_)) => ErrorCode::InvalidCommand,
         };
         self.write(peer, header, Decision::Denied(error), reply)
     }
@@ -392,18 +476,3 @@ impl Service for Desk {
         self.forget_client(peer.client_id);
     }
 }
-
-/// The commands this server performs. A frame of theirs that is too long is malformed; any other known command is
-/// unavailable, whatever its length.
-const SERVED: &[Command] = &[
-    Command::Ping,
-    Command::LoginRegister,
-    Command::LoginRegisterWithToken,
-    Command::Logout,
-    Command::GetMe,
-    Command::GetClient,
-    Command::GetClients,
-    Command::Stats,
-    Command::ClusterMetadata,
-    Command::DescribeOptions,
-];

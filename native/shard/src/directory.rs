@@ -24,12 +24,12 @@ use ng_wire::table::exit_status::ExitStatus;
 use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::log::owner::{METADATA, owner};
-use crate::log::{GroupLimits, LogIdentity, LogParts, ShardLog};
-use crate::sessions::Sessions;
+use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, ShardLog};
+use crate::metadata::MetadataPlane;
 use crate::settings::Settings;
 
 /// The log of a shard of this process.
-pub type NodeLog<E> = ShardLog<E, Sessions>;
+pub type NodeLog<E> = ShardLog<E, MetadataPlane>;
 
 /// Tokens of the log's operations. Connections never have them: their generations stay far below.
 const JOURNAL_TOKEN: u64 = u64::MAX - 4096;
@@ -52,9 +52,6 @@ const PASSING: usize = 32;
 
 /// Entries of the trash that a start deletes.
 const TRASH_PER_START: usize = 64;
-
-/// The epoch of the configuration that every group begins with.
-const FIRST_EPOCH: u32 = 1;
 
 /// A founded data directory, before its shards are opened.
 #[derive(Clone, Debug)]
@@ -132,7 +129,7 @@ impl<E: Environment> Directory<E> {
             // A node of its own has refused whatever its journal lost: a group that is not in it never was.
             founding: true,
             nonce: self.nonces[shard.index()],
-            metadata: Sessions::new(slots as usize),
+            metadata: MetadataPlane::new(slots as usize),
             first_token: LOG_TOKEN,
         };
         ShardLog::start(parts, driver).map_err(|refusal| Ending::of_log(&refusal, &files))
@@ -235,7 +232,7 @@ mod tests {
 
     #[test]
     fn tokens_of_the_log_stay_below_that_of_the_door() {
-        let tokens = LogParts::<ng_io::PosixEnvironment, Sessions>::tokens(&store_limits(1 << 20));
+        let tokens = LogParts::<ng_io::PosixEnvironment, MetadataPlane>::tokens(&store_limits(1 << 20));
         assert!(LOG_TOKEN + tokens < crate::turn::DOOR_TOKEN.0);
     }
 

@@ -9,9 +9,11 @@ use ng_net::ConnectionId;
 use ng_wire::frame::RequestHeader;
 use ng_wire::replica::{Level, LogOperation};
 
+use crate::frame::{Answer, ClientAnswer};
 use crate::identity::ShardId;
 use crate::log::owner::METADATA;
 use crate::log::{LogAnswer, LogRequest, Ticket};
+use crate::log_ticket::Asking;
 use crate::tickets::Tickets;
 
 /// Requests in the log at a time: fewer than its pipeline takes.
@@ -65,6 +67,13 @@ pub struct Enrolments {
     logins: usize,
 }
 
+impl Asker {
+    /// The answer for whoever waits.
+    pub fn answer(&self, answer: Answer) -> ClientAnswer {
+        ClientAnswer { connection: self.connection, header: self.header, answer }
+    }
+}
+
 impl Enrolments {
     /// Nothing waits.
     pub fn new() -> Self {
@@ -115,7 +124,7 @@ impl Enrolments {
             let request = enrolment.request();
             let ticket = self.under_way.file(enrolment).expect("as many rows as are under way at most");
             self.count_under_way += 1;
-            requests.push((Ticket(ticket), request));
+            requests.push((Asking::Enrolments.tag(ticket), request));
         }
         requests
     }

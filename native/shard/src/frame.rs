@@ -1,24 +1,77 @@
 //! What travels between shards.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ng_net::connection::Bound;
 use ng_net::{ConnectionId, HandOver};
 use ng_wire::frame::RequestHeader;
+use ng_wire::replica::Level;
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::frame_drop::FrameVariant;
+use ng_wire::table::operation::Operation;
 
 use crate::identity::ShardId;
+use crate::log::{Consumer, Poll, Polled};
+use crate::metadata::RowsUpdate;
+use crate::reconcile::{Fates, Order};
+use crate::routes::PublishedFigures;
 
-/// One entry of a mailbox. Requests and answers are boxed: they are rare (logins, client lists, statistics), and an
-/// entry stays within one cache line.
+/// One entry of a mailbox. Requests and answers are boxed, so that an entry stays within one cache line.
 #[derive(Debug)]
 pub enum ShardFrame {
     /// Connections coming and going. These wait for room and are never dropped.
     Lifecycle(Lifecycle),
     /// Work for a client. A request that finds the mailbox full is refused and its client answered at once.
     Client(ClientFrame),
+    /// What every shard has to know of streams and partitions. These wait for room and are never dropped.
+    Plane(PlaneFrame),
+}
+
+/// Between the first shard, where metadata and the way to Python are, and the others.
+#[derive(Debug)]
+pub enum PlaneFrame {
+    /// To every shard: rows of the metadata changed.
+    Rows(RowsUpdate),
+    /// Back: a shard knows the rows up to this operation.
+    Mirrored {
+        /// Which shard.
+        shard: ShardId,
+        /// Up to and with this operation.
+        op: u64,
+    },
+    /// To one shard: orders for partitions.
+    Orders(Box<Orders>),
+    /// Back: what became of them.
+    Fates(Box<ToldFates>),
+    /// To the first shard: what a shard held at its start.
+    Observed {
+        /// Which shard.
+        shard: ShardId,
+        /// Each group, and whether it is open; else its files are to go.
+        groups: Vec<(u64, bool)>,
+    },
+}
+
+/// Orders of one pass for one shard.
+#[derive(Debug)]
+pub struct Orders {
+    /// The pass.
+    pub pass: u64,
+    /// Each with what the partition's owner publishes, where a route is to be made.
+    pub orders: Vec<(Order, Option<Arc<PublishedFigures>>)>,
+}
+
+/// What became of orders of one pass on one shard.
+#[derive(Debug)]
+pub struct ToldFates {
+    /// Which shard.
+    pub shard: ShardId,
+    /// The pass.
+    pub pass: u64,
+    /// What became of its orders.
+    pub fates: Fates,
 }
 
 /// Connections coming and going.
@@ -51,6 +104,8 @@ pub struct EndedSession {
 pub enum ClientFrame {
     /// To the shard that can answer.
     Request(Box<ClientRequest>),
+    /// To the shard that owns the partition.
+    Partition(Box<PartitionRequest>),
     /// Back to the connection's shard.
     Answer(Box<ClientAnswer>),
 }
@@ -70,9 +125,71 @@ pub struct ClientRequest {
     pub ask: Ask,
 }
 
+/// A request for a partition and where its answer goes.
+#[derive(Debug)]
+pub struct PartitionRequest {
+    /// The shard of the connection.
+    pub shard: ShardId,
+    /// The connection there.
+    pub connection: ConnectionId,
+    /// Echoed by the reply.
+    pub header: RequestHeader,
+    /// The partition.
+    pub place: Place,
+    /// What is asked.
+    pub ask: PartitionAsk,
+}
+
+/// A partition as clients and as the log know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its stream.
+    pub stream: u32,
+    /// Its topic.
+    pub topic: u32,
+    /// Its number in the topic.
+    pub partition: u32,
+    /// Its group.
+    pub group: u64,
+}
+
+/// What a partition is asked.
+#[derive(Debug)]
+pub enum PartitionAsk {
+    /// To take a batch.
+    Send {
+        /// The batch as the producer wrote it, its header looked at.
+        batch: Vec<u8>,
+        /// What its acknowledgement means.
+        level: Level,
+    },
+    /// For messages.
+    Poll(Poll),
+    /// Up to where a consumer has come.
+    StoredOffset(Consumer),
+    /// To keep an offset for a consumer, or to forget it.
+    WriteOffset {
+        /// The consumer.
+        consumer: Consumer,
+        /// The offset; nothing to forget it.
+        offset: Option<u64>,
+        /// Whether the answer waits until it is in the log, and what that means.
+        level: Option<Level>,
+    },
+}
+
 /// What only the first shard can answer.
 #[derive(Debug)]
 pub enum Ask {
+    /// A change of streams, topics or partitions, its body looked at.
+    Metadata {
+        /// Which.
+        operation: Operation,
+        /// Who asks.
+        bound: Bound,
+        /// As the client wrote it.
+        body: Box<[u8]>,
+    },
     /// A session, for a name and a password.
     Login {
         /// As the client wrote it.
@@ -120,12 +237,34 @@ pub enum Answer {
         /// The op of the logout; zero if there was nothing to end.
         op: u64,
     },
-    /// A read's reply body.
+    /// A read's reply body, or that of a request for a partition.
     Body(Vec<u8>),
+    /// What a metadata command came to.
+    Decided(Box<Decided>),
+    /// Messages of a partition.
+    Polled {
+        /// Which.
+        partition: u32,
+        /// The messages.
+        polled: Box<Polled>,
+    },
+    /// Refused before anything was done; said in the status of the reply, whatever the command.
+    Denied(ErrorCode),
     /// Refused, with a reason the client may retry on or not.
     Refused(ErrorCode),
     /// The login failed.
     Evicted(EvictionReason),
+}
+
+/// What a metadata command came to.
+#[derive(Debug)]
+pub struct Decided {
+    /// Its place in the log.
+    pub op: u64,
+    /// Why it changed nothing.
+    pub result: Option<ErrorCode>,
+    /// What the client gets.
+    pub payload: Vec<u8>,
 }
 
 /// A frame and the shard it is for: a mailbox bound to the wrong thread is noticed at its first frame.
@@ -147,6 +286,12 @@ impl ShardFrame {
             Self::Lifecycle(Lifecycle::Closed { .. }) => FrameVariant::ConnectionClosed,
             Self::Lifecycle(Lifecycle::SessionEnded(_)) => FrameVariant::SessionEnded,
             Self::Client(ClientFrame::Request(_)) => FrameVariant::ClientRequest,
+            Self::Client(ClientFrame::Partition(_)) => FrameVariant::PartitionRequest,
+            Self::Plane(PlaneFrame::Rows(_)) => FrameVariant::Rows,
+            Self::Plane(PlaneFrame::Mirrored { .. }) => FrameVariant::Mirrored,
+            Self::Plane(PlaneFrame::Orders(_)) => FrameVariant::Orders,
+            Self::Plane(PlaneFrame::Fates(_)) => FrameVariant::Fates,
+            Self::Plane(PlaneFrame::Observed { .. }) => FrameVariant::Observed,
             Self::Client(ClientFrame::Answer(_)) => FrameVariant::ClientAnswer,
         }
     }

@@ -1,9 +1,11 @@
 //! A node: all shards of one process, from start to stop.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ng_catalog::Catalog;
 use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
 use ng_net::Limits;
 
@@ -13,10 +15,12 @@ use crate::facts::NodeFacts;
 use crate::identity::ShardId;
 use crate::log_ring::event_ring;
 use crate::mailbox::{ShardBell, mesh};
+use crate::metadata::MetadataRequests;
 use crate::metrics::MetricsRow;
 use crate::port::{Eventfd, Notices, Port, PythonBell};
 use crate::record::{RECORD_RING_BYTES, record_ring};
 use crate::register::{Registry, RegistryLimits};
+use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::stopping::Stopping;
 use crate::supervisor::{self, Crew};
@@ -110,7 +114,14 @@ pub fn open<E: Environment>(
             mailboxes,
             metrics,
             log,
+            metadata: registry.is_some().then(|| MetadataRequests::new(ShardId::FIRST, shards)),
             registry: registry.take(),
+            commands: Vec::new(),
+            catalog: Catalog::default(),
+            routes: Routes::default(),
+            own_partitions: Vec::new(),
+            balance: BTreeMap::new(),
+            frame_bytes_max: settings.frame_bytes_max,
             drop_told: None,
             now: facts.started,
             wall: facts.started_wall,

@@ -12,7 +12,9 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::doorbell::{Doorbell, Wake};
 use crate::host::HostFigures;
 use crate::log_ring::LoggedEvent;
+use crate::metadata::Applied;
 use crate::node::NodeShared;
+use crate::reconcile;
 use crate::record::{Drained, Record, RecordReader, RecordWriter, from_python, to_python};
 use crate::turn::login_verdict;
 
@@ -176,7 +178,10 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
         let valid = match record.kind {
             from_python::LOGIN_VERDICT => login_verdict(record.body).is_some(),
             from_python::HOST_FIGURES => HostFigures::decode(record.body).is_ok(),
-            from_python::OPEN_DOORS => record.body.is_empty(),
+            from_python::OPEN_DOORS | from_python::CONVERGED => record.body.is_empty(),
+            from_python::APPLIED_PART => true,
+            from_python::APPLIED => Applied::decode(record.body).is_ok(),
+            from_python::RECONCILE => reconcile::orders(record.body).is_some(),
             #[cfg(debug_assertions)]
             _ => crate::fault::is_fault(&record),
             #[cfg(not(debug_assertions))]

@@ -34,6 +34,19 @@ pub mod to_python {
     pub const PROGRESS: u16 = 6;
     /// Something for the log. Body: event code (u16), then its two numbers and the wall time in microseconds (u64).
     pub const EVENT: u16 = 5;
+    /// Rows of the metadata at the operation of the token. Body: 1 on the last piece of a state, else 0 (u8); rows as
+    /// deltas. The piece behind a last one begins anew.
+    pub const ROWS: u16 = 7;
+    /// A committed operation of the metadata, its number is the token. Body: timestamp in microseconds (u64), client
+    /// (u128), then the operation's body: operation (u8), user id (u32), what the client wrote.
+    pub const APPLY: u16 = 8;
+    /// Every operation that the journal held at the start has been handed over. No body.
+    pub const CAUGHT_UP: u16 = 9;
+    /// What became of reconcile orders, under the pass that gave them. Body: kind (u8), group (u64), fate (u8), repeated.
+    pub const RECONCILED: u16 = 10;
+    /// What a shard held at its start. Body: 1 on the last piece, else 0 (u8); group (u64), 1 if it is open or 2 if its
+    /// files are to go (u8), repeated.
+    pub const OBSERVED: u16 = 11;
 }
 
 /// Kinds of records Python sends to the engine.
@@ -44,6 +57,15 @@ pub mod from_python {
     pub const HOST_FIGURES: u16 = 2;
     /// Clients may come in. No body.
     pub const OPEN_DOORS: u16 = 3;
+    /// What an operation came to, its number is the token. Body: as [`crate::metadata::AppliedBody::decode`] reads it.
+    pub const APPLIED: u16 = 4;
+    /// Orders for a shard, the token is the pass. Body: as [`crate::reconcile::orders`] reads it.
+    pub const RECONCILE: u16 = 5;
+    /// Every shard stands at the revision of the token, or beyond. No body.
+    pub const CONVERGED: u16 = 6;
+    /// The first deltas of the `APPLIED` record that follows, whose body would be too long for the ring with them. Body:
+    /// some bytes of them.
+    pub const APPLIED_PART: u16 = 7;
 }
 
 /// What authentication says to a login.

@@ -21,7 +21,7 @@ use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, EndedSession, Secre
 use crate::host::HostFigures;
 use crate::identity::ShardId;
 use crate::log::{LogAnswer, LogRequest, Ticket};
-use crate::record::{Record, RecordWriter, Verdict, to_python};
+use crate::record::{Record, RecordWriter, RingFull, Verdict, to_python};
 use crate::sessions::is_accepted;
 use crate::tickets::Tickets;
 
@@ -151,6 +151,20 @@ impl Registry {
         std::mem::take(&mut self.written)
     }
 
+    /// Writes a record for Python, if there is room.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), RingFull> {
+        let pushed = self.to_python.push(record);
+        self.written |= pushed.is_ok();
+        pushed
+    }
+
+    /// Writes a record for Python that is in bytes already, if there is room.
+    pub fn push_bytes(&mut self, bytes: &[u8]) -> Result<(), RingFull> {
+        let taken = self.to_python.push_all(bytes);
+        self.written |= taken > 0;
+        if taken == bytes.len() { Ok(()) } else { Err(RingFull) }
+    }
+
     /// Replaces the host's figures.
     pub fn set_host(&mut self, host: HostFigures) {
         self.host = host;
@@ -206,6 +220,7 @@ impl Registry {
             Ask::Clients => Answer::Body(self.list()),
             Ask::Client(wanted) => Answer::Body(self.details(wanted)),
             Ask::Stats => Answer::Body(self.stats(facts, now)),
+            Ask::Metadata { .. } => Answer::Refused(ErrorCode::TransientNotAccepted),
         };
         Some(ClientAnswer { connection, header, answer })
     }
@@ -219,9 +234,7 @@ impl Registry {
         put_bytes32(&mut body, &password.0);
         put_str32(&mut body, &address);
         let record = Record { kind: to_python::LOGIN, shard: ShardId::FIRST.0, token, body: &body };
-        let pushed = self.to_python.push(&record);
-        self.written |= pushed.is_ok();
-        pushed.map_err(|_| {
+        self.push(&record).map_err(|_| {
             self.ring_full += 1;
             let asker = self.logins.redeem(token).expect("filed above");
             self.busy(&asker)
@@ -328,11 +341,5 @@ impl Registry {
         self.by_client.remove(&session.client);
         let BoundSession { connection, bound, shard, .. } = session;
         self.ended.push((shard, EndedSession { connection, session: bound.session, reason }));
-    }
-}
-
-impl Asker {
-    fn answer(&self, answer: Answer) -> ClientAnswer {
-        ClientAnswer { connection: self.connection, header: self.header, answer }
     }
 }

@@ -35,7 +35,12 @@ impl Default for HandOverRoute {
 /// The shard that can answer a request of a client: sessions, clients and host figures exist once in a process.
 pub fn client_request_target(ask: &Ask) -> ShardId {
     match ask {
-        Ask::Login { .. } | Ask::Logout | Ask::Clients | Ask::Client(_) | Ask::Stats => ShardId::FIRST,
+        Ask::Metadata { .. }
+        | Ask::Login { .. }
+        | Ask::Logout
+        | Ask::Clients
+        | Ask::Client(_)
+        | Ask::Stats => ShardId::FIRST,
     }
 }
 

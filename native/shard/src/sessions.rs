@@ -1,14 +1,12 @@
-//! The sessions of the metadata group, as its state machine: who logged in, and as whom.
+//! The sessions of the metadata group: who logged in, and as whom.
 //!
 //! The same on every replica, for nothing but executed operations moves it. It holds as many sessions as the client table
 //! of the group and gives up the same ones: those whose last operation is the oldest.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use ng_wire::primitive::{Malformed, Reader, put_u32, put_u64, put_u128};
+use ng_wire::primitive::{Malformed, Reader, put_count, put_u32, put_u64, put_u128};
 use ng_wire::replica::{LogOperation, PrepareHeader};
-
-use crate::log::{Executed, MetadataMachine};
 
 /// What replies of accepted and of refused operations begin with.
 const ACCEPTED: u8 = 0;
@@ -32,13 +30,12 @@ pub struct Sessions {
     rows: BTreeMap<u128, Session>,
     /// Clients by the op that touched their session last.
     by_touch: BTreeMap<u64, u128>,
-    executed: VecDeque<Executed>,
 }
 
 impl Sessions {
     /// No session yet, and never more than `slots`.
     pub fn new(slots: usize) -> Self {
-        Self { slots, rows: BTreeMap::new(), by_touch: BTreeMap::new(), executed: VecDeque::new() }
+        Self { slots, rows: BTreeMap::new(), by_touch: BTreeMap::new() }
     }
 
     /// How many sessions there are.
@@ -51,7 +48,8 @@ impl Sessions {
         self.rows.get(&client).copied()
     }
 
-    fn apply(&mut self, header: &PrepareHeader, body: &[u8]) -> Vec<u8> {
+    /// Executes an operation; returns the answer if it is a login or a logout.
+    pub fn apply(&mut self, header: &PrepareHeader, body: &[u8]) -> Vec<u8> {
         let (client, op) = (header.client, header.op.0);
         match LogOperation::from_code(header.operation) {
             Some(LogOperation::Register) => {
@@ -89,12 +87,34 @@ impl Sessions {
         }
     }
 
-    fn touch(&mut self, client: u128, op: u64) {
+    /// A client was heard of with this operation.
+    pub fn touch(&mut self, client: u128, op: u64) {
         if let Some(session) = self.rows.get_mut(&client) {
             self.by_touch.remove(&session.touched);
             session.touched = op;
             self.by_touch.insert(op, client);
         }
+    }
+
+    /// Appends the sessions as bytes.
+    pub fn encode(&self, into: &mut Vec<u8>) {
+        put_count(into, self.rows.len());
+        for (client, session) in &self.rows {
+            put_u128(into, *client);
+            put_u32(into, session.user_id);
+            put_u64(into, session.number);
+            put_u64(into, session.touched);
+        }
+    }
+
+    /// Takes over sessions that were encoded; false, and nothing changes, if the bytes are none or too many for the slots.
+    pub fn install(&mut self, bytes: &[u8]) -> bool {
+        let Ok(sessions) = self.decode(bytes) else { return false };
+        let is_whole = sessions.rows.len() == sessions.by_touch.len() && sessions.rows.len() <= self.slots;
+        if is_whole {
+            *self = sessions;
+        }
+        is_whole
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Self, Malformed> {
@@ -116,36 +136,6 @@ pub fn is_accepted(reply: &[u8]) -> bool {
     reply.first() == Some(&ACCEPTED)
 }
 
-impl MetadataMachine for Sessions {
-    fn execute(&mut self, header: &PrepareHeader, body: &[u8]) {
-        let reply = self.apply(header, body);
-        self.executed.push_back(Executed { header: *header, reply });
-    }
-
-    fn executed(&mut self) -> Option<Executed> {
-        self.executed.pop_front()
-    }
-
-    fn snapshot(&self, into: &mut Vec<u8>) {
-        put_u32(into, u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
-        for (client, session) in &self.rows {
-            put_u128(into, *client);
-            put_u32(into, session.user_id);
-            put_u64(into, session.number);
-            put_u64(into, session.touched);
-        }
-    }
-
-    fn install(&mut self, bytes: &[u8]) -> bool {
-        let Ok(sessions) = self.decode(bytes) else { return false };
-        let is_whole = sessions.rows.len() == sessions.by_touch.len() && sessions.rows.len() <= self.slots;
-        if is_whole {
-            *self = sessions;
-        }
-        is_whole
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ng_vsr::{ClientLimits, ClientTable};
@@ -162,8 +152,7 @@ mod tests {
     }
 
     fn run(sessions: &mut Sessions, operation: LogOperation, client: u128, op: u64, body: &[u8]) -> Vec<u8> {
-        sessions.execute(&header(operation, client, op), body);
-        sessions.executed().expect("executed at once").reply
+        sessions.apply(&header(operation, client, op), body)
     }
 
     #[test]
@@ -182,7 +171,7 @@ mod tests {
         let mut sessions = Sessions::new(2);
         run(&mut sessions, LogOperation::Register, 7, 1, &[0; 4]);
         let mut whole = Vec::new();
-        sessions.snapshot(&mut whole);
+        sessions.encode(&mut whole);
         for length in 0..whole.len() {
             assert!(!sessions.install(&whole[..length]));
         }
@@ -218,7 +207,7 @@ mod tests {
                 }
                 if at == restart_at {
                     let mut bytes = Vec::new();
-                    sessions.snapshot(&mut bytes);
+                    sessions.encode(&mut bytes);
                     sessions = Sessions::new(SLOTS as usize);
                     prop_assert!(sessions.install(&bytes));
                 }

@@ -13,7 +13,6 @@ use crate::identity::ShardId;
 use crate::mailbox::ShardBell;
 use crate::port::PythonBell;
 use crate::record::RecordReader;
-use crate::route::HandOverRoute;
 use crate::stopping::Stopping;
 use crate::turn::{DOOR_TOKEN, FRAMES_PER_TURN, FirstShard, Pause, Shard, ShardParts};
 
@@ -127,13 +126,8 @@ impl<E: Environment> Prepared<E> {
     }
 
     fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<E> {
-        let first = self.door.zip(self.from_python).map(|(door, from_python)| FirstShard {
-            door,
-            hand_over: HandOverRoute::new(),
-            from_python,
-            records: Vec::new(),
-            paused_at: None,
-        });
+        let first = self.door.zip(self.from_python);
+        let first = first.map(|(door, from_python)| FirstShard::new(door, from_python));
         Shard::new(ShardParts {
             driver: self.driver,
             log: self.log,

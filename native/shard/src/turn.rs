@@ -2,6 +2,8 @@
 
 mod figures;
 mod log_work;
+mod partitions;
+mod plane;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +23,14 @@ use crate::frame::{Answer, ClientAnswer, ClientFrame, Envelope, Lifecycle, Shard
 use crate::host::HostFigures;
 use crate::identity::ShardId;
 use crate::mailbox::ShardBell;
+use crate::metadata::MetadataRequests;
 use crate::port::PythonBell;
+use crate::reconcile;
 use crate::record::{RECORD_RING_BYTES, Record, RecordReader, Verdict, from_python};
 use crate::route::{self, HandOverRoute};
 use crate::stopping::Stopping;
+use partitions::Owned;
+use plane::{FirstPlane, OwnPlane};
 
 /// The token of the accept operation. Connections never have it: their slot numbers stay far below.
 pub const DOOR_TOKEN: Token = Token(u64::MAX);
@@ -53,15 +59,30 @@ pub enum Pause {
 #[derive(Debug)]
 pub struct FirstShard {
     /// Where connections come in.
-    pub door: Door,
+    door: Door,
     /// Deals them out.
-    pub hand_over: HandOverRoute,
+    hand_over: HandOverRoute,
     /// What Python submitted.
-    pub from_python: RecordReader,
+    from_python: RecordReader,
     /// Bytes of drained records; its capacity is kept.
-    pub records: Vec<u8>,
+    records: Vec<u8>,
     /// When accepting paused last.
-    pub paused_at: Option<Instant>,
+    paused_at: Option<Instant>,
+    plane: FirstPlane,
+}
+
+impl FirstShard {
+    /// Nobody has come in yet.
+    pub fn new(door: Door, from_python: RecordReader) -> Self {
+        Self {
+            door,
+            hand_over: HandOverRoute::new(),
+            from_python,
+            records: Vec::new(),
+            paused_at: None,
+            plane: FirstPlane::default(),
+        }
+    }
 }
 
 /// One shard.
@@ -79,6 +100,8 @@ pub struct Shard<E: Environment> {
     turns: u64,
     events_told: u64,
     shutting: bool,
+    own_plane: OwnPlane,
+    owned: Owned,
 }
 
 /// What a shard is made from.
@@ -119,6 +142,8 @@ impl<E: Environment> Shard<E> {
             turns: 0,
             events_told: 0,
             shutting: false,
+            own_plane: OwnPlane::default(),
+            owned: Owned::default(),
         }
     }
 
@@ -131,6 +156,7 @@ impl<E: Environment> Shard<E> {
     pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
         self.desk.now = now;
         self.desk.wall = self.driver.wall();
+        self.log.tell_time(self.desk.wall);
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
             if let Some(completion) = self.log.complete(&mut self.driver, completion) {
@@ -139,10 +165,12 @@ impl<E: Environment> Shard<E> {
         }
         self.completions = completions;
         let drained = self.read_mailboxes();
-        self.read_python();
+        self.read_python()?;
         self.tend_door();
         self.connections.expire(now, &mut self.driver, &mut self.desk);
+        self.serve_own_partitions();
         self.turn_log()?;
+        self.tend_plane();
         let wound_down = self.stopping.began() && self.wind_down(now);
         self.desk.mailboxes.flush(&self.bells);
         let finished = wound_down && drained && !self.desk.mailboxes.is_blocked();
@@ -164,11 +192,16 @@ impl<E: Environment> Shard<E> {
         let registry = self.desk.registry.as_ref();
         let waits = registry.is_some_and(|registry| registry.enrolments().is_turned_back())
             || self.stopping.began()
+            || self.is_python_behind()
             || self.desk.mailboxes.is_blocked();
         let idle = if waits { LOOK_AGAIN } else { IDLE };
         let door = self.first.as_ref().and_then(|first| first.door.paused_until());
         let log = self.log.deadline().map(|millis| Instant::from_nanos(millis.saturating_mul(1_000_000)));
-        [self.connections.next_deadline(), door, log].into_iter().flatten().fold(now + idle, Instant::min)
+        let held = self.desk.metadata.as_ref().and_then(MetadataRequests::deadline);
+        [self.connections.next_deadline(), door, log, held]
+            .into_iter()
+            .flatten()
+            .fold(now + idle, Instant::min)
     }
 
     /// Waits for whatever comes next: the only call of a shard that may block.
@@ -272,13 +305,15 @@ impl<E: Environment> Shard<E> {
             }
             ShardFrame::Lifecycle(Lifecycle::SessionEnded(ended)) => self.end_session(&ended),
             ShardFrame::Client(ClientFrame::Answer(answer)) => self.answer(*answer),
+            ShardFrame::Client(ClientFrame::Partition(request)) => self.serve_partition(*request),
+            ShardFrame::Plane(frame) => self.take_plane_frame(frame),
             frame => match (&mut self.desk.registry, frame) {
                 (Some(registry), ShardFrame::Lifecycle(Lifecycle::Closed { client_id })) => {
                     registry.closed(client_id);
                 }
-                (Some(registry), ShardFrame::Client(ClientFrame::Request(request))) => {
+                (Some(_), ShardFrame::Client(ClientFrame::Request(request))) => {
                     let shard = request.shard;
-                    if let Some(answer) = registry.handle(*request, &self.desk.facts, self.desk.now) {
+                    if let Some(answer) = self.desk.handle(*request) {
                         self.answer_on(shard, answer);
                     }
                 }
@@ -299,8 +334,10 @@ impl<E: Environment> Shard<E> {
                 let (connection, header) = (request.connection, request.header);
                 self.answer_on(request.shard, ClientAnswer { connection, header, answer });
             }
+            ShardFrame::Client(ClientFrame::Partition(request)) => self.return_partition_request(&request),
             ShardFrame::Lifecycle(Lifecycle::Closed { .. } | Lifecycle::SessionEnded(_))
-            | ShardFrame::Client(ClientFrame::Answer(_)) => {}
+            | ShardFrame::Client(ClientFrame::Answer(_))
+            | ShardFrame::Plane(_) => {}
         }
     }
 
@@ -327,24 +364,25 @@ impl<E: Environment> Shard<E> {
     }
 
     /// Takes what Python submitted, on the first shard.
-    fn read_python(&mut self) {
-        let Some(first) = &mut self.first else { return };
+    fn read_python(&mut self) -> Result<(), Ending> {
+        let Some(first) = &mut self.first else { return Ok(()) };
         let mut bytes = std::mem::take(&mut first.records);
         bytes.clear();
         // What the ring can hold fits in one read, so nothing is left behind that would need another turn.
         first.from_python.drain(&mut bytes, RECORD_RING_BYTES);
         let mut rest = &bytes[..];
         while let Some((record, next)) = Record::split(rest) {
-            self.take_record(&record);
+            self.take_record(&record)?;
             rest = next;
         }
         if let Some(first) = &mut self.first {
             first.records = bytes;
         }
+        Ok(())
     }
 
     /// Obeys one record. The boundary has checked kinds and layouts before it let the record in.
-    fn take_record(&mut self, record: &Record<'_>) {
+    fn take_record(&mut self, record: &Record<'_>) -> Result<(), Ending> {
         let registry = self.desk.registry.as_mut().expect("the first shard has the registry");
         match record.kind {
             from_python::LOGIN_VERDICT => {
@@ -362,11 +400,23 @@ impl<E: Environment> Shard<E> {
                     first.door.open(&mut self.driver);
                 }
             }
+            from_python::APPLIED_PART => self.take_part(record.body),
+            from_python::APPLIED => self.take_applied(record.token, record.body)?,
+            from_python::RECONCILE => {
+                let orders = reconcile::orders(record.body).expect("checked at the boundary");
+                self.take_orders(ShardId(record.shard), record.token, orders)?;
+            }
+            from_python::CONVERGED => {
+                if let Some(commands) = &mut self.desk.metadata {
+                    commands.converged(record.token);
+                }
+            }
             #[cfg(debug_assertions)]
             _ => crate::fault::happen(record),
             #[cfg(not(debug_assertions))]
             other => unreachable!("record kind {other} passed the boundary"),
         }
+        Ok(())
     }
 
     fn tend_door(&mut self) {

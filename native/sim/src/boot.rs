@@ -64,6 +64,11 @@ impl Refused {
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Directory(BootError::Io(_)) | Self::Log(LogRefusal::Damaged { .. }))
     }
+
+    /// Whether there was no space for what a start has to write.
+    pub(crate) fn is_for_space(&self) -> bool {
+        matches!(self, Self::Directory(BootError::Io(fault)) if fault.heals())
+    }
 }
 
 impl fmt::Display for Refused {
@@ -104,22 +109,22 @@ fn open_node(node: &Node, plan: &Plan, founding: bool) -> Result<Vec<Shard>, Ref
             founded.map_err(Refused::Directory)?
         }
     };
-    let layout = reshard(node, plan, &directory, layout, &mut chance);
+    let layout = reshard(node, plan, &directory, layout, &mut chance)?;
     let shards = u16::try_from(layout.shard_count).unwrap_or(1);
     (0..shards).map(|shard| open_shard(node, plan, &directory, &layout, shard, founding)).collect()
 }
 
-/// Gives the node the number of shards that it shall have. Where that is refused the count stays as it was: the refusal
-/// changes nothing, and the next start tries again.
+/// Gives the node the number of shards that it shall have. Where what counts cannot be moved the count stays as it was: that
+/// changes nothing, and the next start tries again. A disk that fails meanwhile ends the start, whatever is in force by then.
 fn reshard(
     node: &Node,
     plan: &Plan,
     directory: &DataDirectory<SimulatedEnvironment>,
     layout: Layout,
     chance: &mut Random,
-) -> Layout {
+) -> Result<Layout, Refused> {
     if layout.shard_count == u32::from(node.shard_count) {
-        return layout;
+        return Ok(layout);
     }
     let owner = |group, shards: u32| u32::from(owner(group, u16::try_from(shards).unwrap_or(1)));
     let mut random = || u128::from(chance.next()) << 64 | u128::from(chance.next());
@@ -129,7 +134,10 @@ fn reshard(
         random: &mut random,
         solo: plan.nodes() == 1,
     };
-    directory.change_shard_count(&layout, change).unwrap_or(layout)
+    match directory.change_shard_count(&layout, change) {
+        Err(BootError::NotMoved { .. }) => Ok(layout),
+        changed => changed.map_err(Refused::Directory),
+    }
 }
 
 fn settings() -> Settings {

@@ -145,7 +145,7 @@ impl Client {
                 self.target = (self.target + 1) % nodes;
                 None
             }
-            LogAnswer::Busy | LogAnswer::Uncertain | LogAnswer::Unsupported | LogAnswer::Malformed => None,
+            LogAnswer::Busy | LogAnswer::Uncertain | LogAnswer::Unsupported | LogAnswer::Invalid(_) => None,
         }
     }
 

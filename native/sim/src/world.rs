@@ -9,7 +9,7 @@ use ng_shard::log::owner::METADATA;
 use ng_shard::log::{Fatal, LogAnswer, LogRequest, Outgoing, Ticket};
 use ng_wire::replica::Op;
 
-use crate::boot;
+use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
 use crate::judges::{History, Messages, Promises, Verdict};
 use crate::node::{MILLI, Node};
@@ -304,7 +304,8 @@ impl World {
                     });
                     self.history.begins(number, group, op);
                 }
-                Outgoing::Evicted(_) => {}
+                // Worlds have the groups that they began with.
+                Outgoing::Evicted(_) | Outgoing::Polled { .. } | Outgoing::Removed { .. } => {}
                 Outgoing::Undecidable { group, op } => {
                     self.story.tell(self.now, || {
                         format!("node {number} says that op {op} of {group:x} is undecidable")
@@ -364,12 +365,9 @@ impl World {
         self.story.tell(self.now, || format!("node {number} starts"));
         match node.start(&self.plan) {
             Ok(()) => {}
-            Err(refused)
-                if refused.is_passing()
-                    && (self.plan.has(Fault::ReadError) || self.plan.has(Fault::WriteError)) =>
-            {
+            Err(refused) if self.is_passing(&refused) => {
                 self.story.tell(self.now, || format!("node {number} does not start: {refused}"));
-                node.environment.set_faults(ng_io::simulated::Faults::default());
+                self.nodes[usize::from(number)].environment.set_faults(ng_io::simulated::Faults::default());
                 self.stop(number, false);
                 self.at(self.now + 100 * MILLI, Happening::Start { node: number });
                 return Ok(());
@@ -392,6 +390,12 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether a start may go better the next time.
+    fn is_passing(&self, refused: &Refused) -> bool {
+        let fails = self.plan.has(Fault::ReadError) || self.plan.has(Fault::WriteError);
+        (fails && refused.is_passing()) || (self.plan.has(Fault::FullDisk) && refused.is_for_space())
     }
 
     pub(crate) fn groups(&self) -> Vec<u64> {

@@ -64,6 +64,7 @@ fn files(batches: &[Arc<Vec<u8>>]) -> BTreeMap<PathBuf, Vec<u8>> {
         min_timestamp: 0,
         max_timestamp: 0,
         bytes: 0,
+        messages: 0,
         generation: 0,
         footer: 0,
     };

@@ -16,6 +16,9 @@ pub const BLOCK_HEADER: usize = 256;
 /// Records one block can hold.
 pub const RECORDS_MAX: usize = 65_536;
 
+/// The memory of a block is doubled up to here.
+const DOUBLED_MAX: usize = 2 << 20;
+
 /// Bodies begin at multiples of this.
 const BODY_ALIGNMENT: usize = 8;
 
@@ -75,33 +78,47 @@ pub const fn block_bytes(records: usize, bodies: usize) -> usize {
 }
 
 /// Builds a block's bytes for direct I/O from encoded record headers and their bodies, in the memory of `buffer` if that is
-/// enough. Size, record count and checksums of `header` are filled in; returns them with the bytes and the checksum of the
-/// header. Bodies are not hashed: their headers were sealed over them.
+/// enough: all but the header, for which the place in front stays zero until [`seal`]. Bodies are not hashed: their headers
+/// were sealed over them.
 #[must_use]
-pub fn encode<'a>(
-    mut header: BlockHeader,
+pub fn lay_out<'a>(
     directory: &[u8],
     bodies: impl Iterator<Item = &'a [u8]> + Clone,
     mut buffer: Buffer,
-) -> (Buffer, BlockHeader, u128) {
+) -> Buffer {
     let records = directory.len() / RECORD_HEADER;
     let bytes = block_bytes(records, bodies.clone().map(|body| body_bytes(body.len())).sum());
-    header.bytes = count32(bytes);
-    header.records = count32(records);
-    header.directory_checksum = checksum(directory);
-    let (front, header_checksum) = header.encode();
     buffer.clear();
     if buffer.capacity() < bytes {
-        buffer = Buffer::aligned(bytes);
+        // Twice what there was, so that blocks that grow little by little do not each want new memory.
+        buffer = Buffer::aligned(bytes.max((2 * buffer.capacity()).min(DOUBLED_MAX)));
     }
-    buffer.extend_from_slice(&front);
+    buffer.extend_from_slice(&[0; BLOCK_HEADER]);
     buffer.extend_from_slice(directory);
     for body in bodies {
         buffer.extend_from_slice(body);
         pad(&mut buffer, BODY_ALIGNMENT);
     }
     pad(&mut buffer, PAGE);
-    (buffer, header, header_checksum)
+    buffer
+}
+
+/// Puts the header in front of a block of `records` records that was laid out, by way of `encoded`. Size, record count and
+/// checksums of `header` are filled in; returns it with its own checksum.
+pub fn seal(
+    block: &mut Buffer,
+    records: usize,
+    mut header: BlockHeader,
+    encoded: &mut Vec<u8>,
+) -> (BlockHeader, u128) {
+    let (front, rest) = block.split_at_mut(BLOCK_HEADER);
+    header.bytes = count32(BLOCK_HEADER + rest.len());
+    header.records = count32(records);
+    header.directory_checksum = checksum(&rest[..records * RECORD_HEADER]);
+    encoded.clear();
+    let sum = header.encode(encoded);
+    front.copy_from_slice(encoded);
+    (header, sum)
 }
 
 fn pad(buffer: &mut Buffer, unit: usize) {
@@ -111,11 +128,9 @@ fn pad(buffer: &mut Buffer, unit: usize) {
 }
 
 impl BlockHeader {
-    /// The header's bytes and their checksum.
-    #[must_use]
-    pub fn encode(&self) -> (Vec<u8>, u128) {
-        let mut bytes = Vec::with_capacity(BLOCK_HEADER);
-        let sum = KIND.seal(&mut bytes, |into| {
+    /// Appends the header's bytes and returns their checksum.
+    fn encode(&self, into: &mut Vec<u8>) -> u128 {
+        KIND.seal(into, |into| {
             put_u128(into, self.journal);
             put_u128(into, self.previous);
             for field in [self.sequence, self.incarnation, self.synced_through, self.oldest, self.offset] {
@@ -127,8 +142,7 @@ impl BlockHeader {
             put_u32(into, 0);
             put_u128(into, self.directory_checksum);
             put_zero(into, 120);
-        });
-        (bytes, sum)
+        })
     }
 
     /// Reads a header from the front of a page; returns its checksum too.

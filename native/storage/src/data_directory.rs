@@ -118,7 +118,7 @@ impl<E: Environment> DataDirectory<E> {
             home,
             superblock,
             was_clean,
-            entries,
+            entries: recovered.live(entries),
             shell,
             recovered,
             offsets_skipped,

@@ -239,6 +239,7 @@ fn segments(lines: &mut String, bytes: &[u8]) {
                     .number("min_timestamp", entry.min_timestamp)
                     .number("max_timestamp", entry.max_timestamp)
                     .number("bytes", entry.bytes)
+                    .number("messages", entry.messages)
                     .number("generation", entry.generation)
                     .mark("footer", entry.footer)
                     .end();

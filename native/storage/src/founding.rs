@@ -67,7 +67,9 @@ impl<E: Environment> DataDirectory<E> {
         if let Some(bytes) = hands.read(path.clone())? {
             // What a change that was cut short left must never pass for the end of a founding.
             hands.run(vec![Step::Remove(replacement(&path))])?;
-            return Ok(LayoutState::Complete(Layout::decode(&bytes).map_err(BootError::refused(&path))?));
+            let layout = Layout::decode(&bytes).map_err(BootError::refused(&path))?;
+            self.finish_change(&mut hands, &layout)?;
+            return Ok(LayoutState::Complete(layout));
         }
         let names = hands.names(root)?;
         let is_there = |name: &str| names.iter().any(|found| found == name);

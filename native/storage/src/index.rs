@@ -5,6 +5,7 @@ use ng_wire::primitive::{put_u32, put_u64};
 use crate::bytes::{Fields, count32};
 use crate::envelope::Kind;
 use crate::refusal::{Reason, Refusal};
+use crate::segments_file::SegmentEntry;
 
 const SIZE: usize = 64;
 const ENTRY: usize = 24;
@@ -40,7 +41,35 @@ pub struct IndexEntry {
     pub position: u64,
 }
 
+/// The place from which on an offset is to be looked for.
+#[must_use]
+pub fn place_of_offset(places: &[IndexEntry], offset: u64) -> Option<&IndexEntry> {
+    places.partition_point(|place| place.offset <= offset).checked_sub(1).and_then(|last| places.get(last))
+}
+
+/// The place from which on the first batch of that time or later is to be looked for.
+#[must_use]
+pub fn place_of_time(places: &[IndexEntry], time: u64) -> Option<&IndexEntry> {
+    let before = places.partition_point(|place| place.timestamp < time);
+    places.get(before.saturating_sub(1))
+}
+
+/// The first place that is so far into the segment.
+#[must_use]
+pub fn place_from(places: &[IndexEntry], position: u64) -> Option<&IndexEntry> {
+    places.get(places.partition_point(|place| place.position < position))
+}
+
 impl Index {
+    /// Whether it was made from a segment of a group.
+    #[must_use]
+    pub fn is_of(&self, group: u64, segment: &SegmentEntry) -> bool {
+        self.group == group
+            && self.base_offset == segment.base_offset
+            && self.segment_bytes == segment.bytes
+            && self.generation == segment.generation
+    }
+
     /// The file's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

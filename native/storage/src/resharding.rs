@@ -5,6 +5,7 @@
 //! it the new ones. Segments stay where they are: directories belong to groups, not to shards.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,12 +73,35 @@ impl<E: Environment> DataDirectory<E> {
             self.write_share(&home, first, share)?;
         }
         let next = Layout { epoch, shard_count, journals, ..layout.clone() };
-        let mut plan = vec![Step::SyncDirectory(self.home.shards())];
-        replace(&mut plan, self.home.layout(), next.encode());
-        plan.push(Step::SyncDirectory(root));
-        hands.run(plan)?;
+        hands.run(vec![Step::SyncDirectory(self.home.shards())])?;
+        self.put_layout(&mut hands, &next)?;
         self.retire_shards(&mut hands, &layout.journals)?;
         Ok(next)
+    }
+
+    fn put_layout(&self, hands: &mut Hands<'_, E>, layout: &Layout) -> Result<(), BootError> {
+        let mut plan = Plan::new();
+        replace(&mut plan, self.home.layout(), layout.encode());
+        plan.push(Step::SyncDirectory(self.home.root().to_owned()));
+        hands.run(plan).map(|_| ())
+    }
+
+    /// Removes what a change that was cut short has left. Before shards of an earlier epoch go, LAYOUT is written again: if
+    /// the sync behind it failed, what was read is in the page cache alone, and another sync would say nothing of it.
+    pub(crate) fn finish_change(&self, hands: &mut Hands<'_, E>, layout: &Layout) -> Result<(), BootError> {
+        let names = hands.names(&self.home.shards())?;
+        let left = |name: &String| {
+            let epoch = epoch_of(name)?;
+            (epoch != layout.epoch).then(|| (epoch, self.home.shards().join(name)))
+        };
+        let left: Vec<(u32, PathBuf)> = names.iter().filter_map(left).collect();
+        let (before, half_made): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|(epoch, _)| *epoch < layout.epoch);
+        half_made.iter().try_for_each(|(_, path)| hands.discard(path))?;
+        if !before.is_empty() {
+            self.put_layout(hands, layout)?;
+        }
+        before.iter().try_for_each(|(_, path)| hands.discard(path))
     }
 
     /// Moves shards that no layout names any more into the trash.
@@ -127,7 +151,7 @@ impl<E: Environment> DataDirectory<E> {
         }
         let shard_of =
             |group: u64| (change.owner)(group, change.shard_count).min(change.shard_count - 1) as usize;
-        for entry in entries {
+        for entry in recovered.live(entries) {
             shares[shard_of(entry.group)].entries.push(entry);
         }
         for group in recovered.take_groups() {
@@ -283,4 +307,11 @@ impl<E: Environment> Writing<'_, E> {
         }
         Ok(worked)
     }
+}
+
+/// The epoch of the shard whose directory has this name, if it is that of a shard.
+fn epoch_of(name: &str) -> Option<u32> {
+    let (epoch, shard) = name.split_once('-')?;
+    let (epoch, shard) = (epoch.parse().ok()?, shard.parse().ok()?);
+    (ShardHome::name(JournalName { epoch, shard }) == name).then_some(epoch)
 }

@@ -44,6 +44,8 @@ pub struct SegmentEntry {
     pub max_timestamp: u64,
     /// Bytes of the batches, 0 until sealed.
     pub bytes: u64,
+    /// How many messages, 0 until sealed.
+    pub messages: u32,
     /// 0, or which compaction made it.
     pub generation: u32,
     /// Checksum of the footer, 0 until sealed.
@@ -92,7 +94,7 @@ impl SegmentsFile {
                     put_u64(into, field);
                 }
                 put_u32(into, entry.generation);
-                put_u32(into, 0);
+                put_u32(into, entry.messages);
                 put_u128(into, entry.footer);
             }
         });
@@ -132,7 +134,16 @@ fn decode_entry(fields: &mut Fields<'_>) -> Result<SegmentEntry, Refusal> {
     let max_timestamp = fields.u64("max timestamp")?;
     let bytes = fields.u64("bytes")?;
     let generation = fields.u32("generation")?;
-    fields.zero("reserved", 4)?;
+    let messages = fields.u32("messages")?;
     let footer = fields.u128("footer")?;
-    Ok(SegmentEntry { base_offset, last_offset, min_timestamp, max_timestamp, bytes, generation, footer })
+    Ok(SegmentEntry {
+        base_offset,
+        last_offset,
+        min_timestamp,
+        max_timestamp,
+        bytes,
+        messages,
+        generation,
+        footer,
+    })
 }

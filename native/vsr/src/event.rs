@@ -52,6 +52,9 @@ pub enum Event {
         checksum: u128,
     },
     /// A state asked for with [`crate::Effect::Fetch`] is here, verified, and synced.
+    ///
+    /// Said only while nothing is being executed: what was handed out and is not reported as executed by now is forgotten
+    /// if the state is taken over, and handed out anew if it stands behind it.
     Fetched {
         /// The last operation it contains.
         anchor: PrepareHeader,

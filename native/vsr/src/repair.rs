@@ -40,7 +40,7 @@ impl Replica {
             self.fruitless = 0;
             self.suspect(self.view.next(), effects);
         }
-        if self.fetching {
+        if self.fetching.is_some() {
             return;
         }
         let hole = self.window.after(self.commit_min).find(|(_, slot)| !slot.is_present());
@@ -61,11 +61,23 @@ impl Replica {
     }
 
     /// Asks for everything behind what was executed here; too much for prepares, so an offer will come.
-    pub(crate) fn ask_for_state(&self, of: u8, view: View, effects: &mut Effects) {
-        if !self.fetching {
-            let first = self.commit_min.next();
-            self.say(of, Message::RequestPrepares(RequestPrepares { view, first, last: first }), effects);
+    pub(crate) fn ask_for_state(&mut self, of: u8, view: View, effects: &mut Effects) {
+        if self.fetching.is_some() {
+            return;
         }
+        let of = if self.passes_over(of) { self.another(of) } else { of };
+        let first = self.commit_min.next();
+        self.say(of, Message::RequestPrepares(RequestPrepares { view, first, last: first }), effects);
+    }
+
+    /// The next replica in turn that is neither this one nor that.
+    fn another(&mut self, than: u8) -> u8 {
+        let replicas = self.setup.replicas;
+        let after = self.repair_turn;
+        let turn = (1..=replicas).map(|step| (after + step) % replicas);
+        let found = turn.into_iter().find(|who| *who != self.me() && *who != than);
+        self.repair_turn = found.unwrap_or(after);
+        found.unwrap_or(than)
     }
 
     pub(crate) fn on_request_prepares(&self, from: u8, request: &RequestPrepares, effects: &mut Effects) {

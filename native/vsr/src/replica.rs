@@ -71,8 +71,10 @@ pub struct Replica {
     pub(crate) nonce: u64,
     /// What a blank replica was told, one place for each replica; else empty.
     pub(crate) probed: Vec<Option<View>>,
-    /// A state is being fetched; the shell says how that ends.
-    pub(crate) fetching: bool,
+    /// Whose state is being fetched; the shell says how that ends.
+    pub(crate) fetching: Option<u8>,
+    /// Whose state did not come: another replica's may. This one is passed over once, and then tried again.
+    pub(crate) passed_over: Option<u8>,
     pub(crate) absent: Absent,
     /// Who is asked next for repair.
     pub(crate) repair_turn: u8,
@@ -144,7 +146,8 @@ impl Replica {
             blank: 0,
             nonce,
             probed: Vec::new(),
-            fetching: false,
+            fetching: None,
+            passed_over: None,
             absent: Absent::default(),
             repair_turn: 0,
             fruitless: 0,
@@ -165,7 +168,7 @@ impl Replica {
             Event::Applied { header, reply } => self.on_applied(&header, reply, effects),
             Event::Unreadable { op, checksum } => self.on_unreadable(op, checksum),
             Event::Fetched { anchor, clients } => self.on_fetched(anchor, clients, effects),
-            Event::FetchFailed => self.fetching = false,
+            Event::FetchFailed => self.passed_over = self.fetching.take(),
             Event::NotOpen { from } if from < self.setup.replicas => self.on_not_open(from, now, effects),
             Event::Opened { from } if from < self.setup.replicas => self.absent.remove(from),
             Event::NotOpen { .. } | Event::Opened { .. } => effects.dropped(Drop::Foreign),

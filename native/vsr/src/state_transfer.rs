@@ -18,12 +18,17 @@ impl Replica {
         let anchor = offer.anchor;
         if anchor.group != self.setup.group || anchor.epoch != self.setup.epoch {
             effects.dropped(Drop::Foreign);
-        } else if self.fetching || anchor.op <= self.commit_min {
+        } else if self.fetching.is_some() || anchor.op <= self.commit_min || self.passes_over(from) {
             effects.dropped(Drop::Status);
         } else {
-            self.fetching = true;
+            self.fetching = Some(from);
             effects.push(Effect::Fetch { from, anchor });
         }
+    }
+
+    /// Whether a replica's state did not come the last time it was tried; the next time it counts again.
+    pub(crate) fn passes_over(&mut self, source: u8) -> bool {
+        self.passed_over.take_if(|passed| *passed == source).is_some()
     }
 
     pub(crate) fn on_fetched(
@@ -32,9 +37,8 @@ impl Replica {
         clients: Option<Box<ClientTable>>,
         effects: &mut Effects,
     ) {
-        self.fetching = false;
-        // What was handed out is being executed on the state this would replace; the next offer will do.
-        if self.applying > self.commit_min || anchor.op <= self.commit_min {
+        self.fetching = None;
+        if anchor.op <= self.commit_min {
             effects.dropped(Drop::Status);
             return;
         }

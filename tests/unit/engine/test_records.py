@@ -10,26 +10,52 @@ from hypothesis import strategies as st
 from server_ng.engine import records
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records import (
+    Applied,
+    Apply,
+    CaughtUp,
     Login,
     NativeEvent,
+    Observed,
     Progress,
+    Reconciled,
     Record,
+    Rows,
     Started,
     StartFailed,
     Stopped,
     decode,
 )
+from server_ng.wire.reconcile import (
+    HeldGroup,
+    HeldState,
+    ReconcileAnswer,
+    ReconcileKind,
+    ReconcileOp,
+    ReconcileOutcome,
+)
 
+RING_BYTES = 256 * 1024
 U8, U16, U32, U64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
+BODY = st.binary(max_size=100)
+ANSWERS = st.lists(
+    st.builds(ReconcileAnswer, st.sampled_from(ReconcileKind), U64, st.sampled_from(ReconcileOutcome)),
+    max_size=5,
+)
+HELD = st.lists(st.builds(HeldGroup, U64, st.sampled_from(HeldState)), max_size=5)
 
 ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
-    st.builds(Login, U64, TEXT, st.binary(max_size=100), TEXT),
+    st.builds(Login, U64, TEXT, BODY, TEXT),
     st.builds(Started),
     st.builds(StartFailed, st.none() | st.integers(0, 0xFFFE), U8, TEXT),
     st.builds(Progress, TEXT),
     st.builds(Stopped, st.booleans()),
     st.builds(NativeEvent, U16, U16, U64, U64, U64),
+    st.builds(Rows, U64, st.booleans(), BODY),
+    st.builds(Apply, U64, U64, st.integers(0, 2**128 - 1), U8, U32, BODY),
+    st.builds(CaughtUp, U64),
+    st.builds(Reconciled, U16, U64, ANSWERS.map(tuple)),
+    st.builds(Observed, U16, st.booleans(), HELD.map(tuple)),
 )
 
 
@@ -59,6 +85,17 @@ def encode(record: Record) -> bytes:
             return frame(5, struct.pack("<HQQQ", code, first, second, time_micros), shard)
         case Progress(phrase):
             return frame(6, text(phrase), 0xFFFF)
+        case Rows(op, last, deltas):
+            return frame(7, bytes([last]) + deltas, token=op)
+        case Apply(op, timestamp, client, operation, user_id, body):
+            head = struct.pack("<Q", timestamp) + client.to_bytes(16, "little")
+            return frame(8, head + struct.pack("<BI", operation, user_id) + body, token=op)
+        case CaughtUp(op):
+            return frame(9, token=op)
+        case Reconciled(shard, pass_number, answers):
+            return frame(10, b"".join(struct.pack("<BQB", *answer) for answer in answers), shard, pass_number)
+        case Observed(shard, last, groups):
+            return frame(11, bytes([last]) + b"".join(struct.pack("<QB", *held) for held in groups), shard)
 
 
 @given(sent=st.lists(ANY_RECORD, max_size=8))
@@ -95,6 +132,19 @@ def test_a_record_that_is_cut_is_malformed(record: Record, data: st.DataObject) 
         frame(4),
         frame(5, bytes(25)),
         frame(5, bytes(27)),
+        frame(7),
+        frame(7, b"\x02"),
+        frame(8, bytes(28)),
+        frame(9, bytes(1)),
+        frame(10, bytes(9)),
+        frame(10, struct.pack("<BQB", 0, 1, 0)),
+        frame(10, struct.pack("<BQB", 6, 1, 0)),
+        frame(10, struct.pack("<BQB", 1, 1, 5)),
+        frame(11),
+        frame(11, b"\x02"),
+        frame(11, b"\x01" + bytes(8)),
+        frame(11, b"\x01" + struct.pack("<QB", 1, 3)),
+        frame(12),
         struct.pack("<IHHQ", 0, 2, 0, 0),
         struct.pack("<IHHQ", 15, 2, 0, 0),
     ],
@@ -106,6 +156,7 @@ def test_what_the_two_halves_disagree_on_is_malformed(data: bytes) -> None:
 
 def test_a_password_is_not_shown() -> None:
     assert "secret" not in repr(Login(1, "iggy", b"secret", "127.0.0.1:5"))
+    assert "secret" not in repr(Apply(1, 2, 3, 4, 5, b"secret"))
 
 
 @given(token=U64, verdict=st.sampled_from(records.Verdict), user_id=U32)
@@ -116,6 +167,49 @@ def test_a_verdict_has_its_layout(token: int, verdict: records.Verdict, user_id:
 
 def test_open_doors_has_its_layout() -> None:
     assert records.encode_open_doors() == frame(3)
+
+
+def split(data: bytes) -> list[tuple[int, int, int, bytes]]:
+    """Kind, shard, token and body of each record."""
+    records_found = []
+    while data:
+        length, kind, shard, token = struct.unpack_from("<IHHQ", data)
+        records_found.append((kind, shard, token, data[16:length]))
+        data = data[length:]
+    return records_found
+
+
+@given(op=U64, result=U32, reply=st.integers(0, 2), stream=U32, topic=U32, revision=U64, deltas=BODY)
+def test_an_applied_operation_has_its_layout(
+    op: int, result: int, reply: int, stream: int, topic: int, revision: int, deltas: bytes
+) -> None:
+    encoded = records.encode_applied(Applied(op, result, reply, stream, topic, revision, deltas))
+    head = struct.pack("<IBIIQ", result, reply, stream, topic, revision)
+    assert encoded == frame(4, head + deltas, token=op)
+
+
+@pytest.mark.parametrize("size", [128 * 1024, 128 * 1024 + 1, 1_000_000])
+def test_deltas_that_no_ring_holds_go_in_parts(size: int) -> None:
+    deltas = bytes(range(250)) * (size // 250 + 1)
+    deltas = deltas[:size]
+    *parts, last = split(records.encode_applied(Applied(9, 0, 2, 3, 4, 5, deltas)))
+    assert all((kind, shard, token) == (7, 0, 9) for kind, shard, token, _ in parts)
+    assert last[:3] == (4, 0, 9)
+    assert all(16 + len(body) < RING_BYTES for *_, body in [*parts, last])
+    assert b"".join([*(body for *_, body in parts), last[3][21:]]) == deltas
+
+
+@pytest.mark.parametrize("count", [1, 3_612, 3_613, 10_000])
+def test_a_pass_goes_in_records_of_a_bounded_size(count: int) -> None:
+    ops = [ReconcileOp(ReconcileKind.PURGE, group, group + 1) for group in range(count)]
+    sent = split(records.encode_reconcile(3, 7, ops))
+    assert all((kind, shard, token) == (5, 3, 7) for kind, shard, token, _ in sent)
+    assert all(16 + len(body) <= 60 * 1024 for *_, body in sent)
+    assert list(struct.iter_unpack("<BQQ", b"".join(body for *_, body in sent))) == ops
+
+
+def test_converged_has_its_layout() -> None:
+    assert records.encode_converged(2**63) == frame(6, token=2**63)
 
 
 FIGURES: Callable[..., st.SearchStrategy[records.HostFigures]] = st.builds

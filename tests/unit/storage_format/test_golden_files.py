@@ -132,7 +132,7 @@ def test_segment() -> None:
 
 def test_segments() -> None:
     sealed, unsealed = reader.segments(reader.golden_file("segments"))
-    assert (sealed["base"], sealed["last"], sealed["generation"]) == (100, 110, 2)
+    assert (sealed["base"], sealed["last"], sealed["generation"], sealed["messages"]) == (100, 110, 2, 9)
     assert (unsealed["base"], unsealed["last"], unsealed["bytes"]) == (111, 2**64 - 1, 0)
 
 

@@ -1,9 +1,10 @@
 //! What comes in: requests of clients, frames of other nodes.
 
-use ng_io::Environment;
-use ng_partition::Stamper;
+use ng_io::{Environment, WallMicros};
+use ng_partition::{StampRefusal, Stamper};
 use ng_vsr::{Event, Request};
 use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, body_checksum};
+use ng_wire::table::error::ErrorCode;
 
 use super::group::{Body, Ticket};
 use super::machine::{Machine, MetadataMachine};
@@ -31,10 +32,15 @@ pub struct LogRequest {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// The time at which requests come in from now on. A turn of the log tells it, too.
+    pub const fn tell_time(&mut self, wall: WallMicros) {
+        self.wall = wall;
+    }
+
     /// Takes a request; the answer comes out under its ticket, in this turn or a later one.
     pub fn request(&mut self, ticket: Ticket, request: LogRequest) {
         let id = request.group;
-        if let Err(answer) = self.prepare(ticket, request) {
+        if let Err(answer) = self.prepare(Some(ticket), request) {
             if answer == LogAnswer::Busy {
                 self.counts.busy += 1;
             }
@@ -43,7 +49,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    fn prepare(&mut self, ticket: Ticket, request: LogRequest) -> Result<(), LogAnswer> {
+    /// Gives a request to the replica. A batch takes along what is ahead of the log.
+    pub(super) fn prepare(&mut self, ticket: Option<Ticket>, request: LogRequest) -> Result<(), LogAnswer> {
         let LogRequest { group: id, client, session, request, operation, level, mut body } = request;
         let group = self.groups.get(&id).ok_or(LogAnswer::NoGroup)?;
         if !group.replica.is_primary() {
@@ -66,9 +73,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             timestamp: self.wall.0,
             body_checksum: checksum,
             body_check,
-            body_bytes: u32::try_from(body.len()).map_err(|_| LogAnswer::Malformed)?,
+            body_bytes: u32::try_from(body.len())
+                .map_err(|_| LogAnswer::Invalid(ErrorCode::CommandLengthError))?,
         });
-        self.step(Work { group: id, event, body: Some(Body::new(body)), ticket: Some(ticket) });
+        self.step(Work { group: id, event, body: Some(Body::new(body)), ticket });
+        if operation == LogOperation::Batch {
+            self.propose_offsets(id);
+        }
         Ok(())
     }
 
@@ -96,7 +107,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         let Some(stamper) = stamper else { return Err(LogAnswer::Busy) };
         if batch {
-            return stamper.stamp(body, now).map(drop).map_err(|_| LogAnswer::Malformed);
+            return stamper
+                .stamp(body, now)
+                .map(drop)
+                .map_err(|refusal| LogAnswer::Invalid(status(&refusal)));
         }
         stamper.follow(operation, body);
         Ok(())
@@ -133,7 +147,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     fn hear(&mut self, from: u8, id: u64, epoch: u32, message: Message, body: &[u8]) {
         let Some(group) = self.groups.get(&id) else {
-            self.say(from, id, epoch, Content::NotOpen);
+            self.say(from, id, epoch, Content::NotOpen, None);
             return;
         };
         if group.epoch != epoch {
@@ -156,13 +170,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let event = Event::Message { from, message };
         self.work.push_back(Work { group: id, event, body: kept, ticket: None });
     }
+}
 
-    /// Says something about a group that is no message of its replica.
-    pub(super) fn say(&mut self, to: u8, group: u64, epoch: u32, content: Content) {
-        let Self { identity, outgoing, .. } = self;
-        let frame = Frame { cluster: identity.cluster, group, epoch, replica: identity.node, content };
-        let mut head = Vec::new();
-        ng_wire::replica::encode_frame(&frame, &mut head);
-        outgoing.push_back(Outgoing::Frame { to, head, body: None });
+/// What a producer is told of a batch that is not taken.
+fn status(refusal: &StampRefusal) -> ErrorCode {
+    match refusal {
+        StampRefusal::Malformed(refusal) => refusal.status(),
+        StampRefusal::TooLarge { .. } | StampRefusal::Numbers => ErrorCode::InvalidCommand,
+        StampRefusal::Fenced => ErrorCode::ResourceNotFound,
     }
 }

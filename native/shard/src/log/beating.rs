@@ -4,11 +4,10 @@ use std::ops::Bound;
 
 use ng_io::Environment;
 use ng_vsr::Event;
-use ng_wire::replica::{Beat, BeatEntry, Commit, Content, Frame, Message, encode_frame};
+use ng_wire::replica::{Beat, BeatEntry, Commit, Content, Message};
 
 use super::group::Group;
 use super::machine::MetadataMachine;
-use super::outgoing::Outgoing;
 use super::shard_log::{ShardLog, Work};
 
 /// Groups that one beat tells of.
@@ -61,18 +60,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             incarnation: self.identity.incarnation,
             entries,
         };
-        let frame = Frame {
-            cluster: self.identity.cluster,
-            group: 0,
-            epoch: 0,
-            replica: self.identity.node,
-            content: Content::Beat(beat),
-        };
-        let mut head = Vec::new();
-        encode_frame(&frame, &mut head);
-        for to in (0..self.identity.nodes).filter(|to| *to != self.identity.node) {
-            self.outgoing.push_back(Outgoing::Frame { to, head: head.clone(), body: None });
-        }
+        self.say_to_all(Content::Beat(beat));
     }
 
     /// A beat of another node: its shard lives, and leads these groups.

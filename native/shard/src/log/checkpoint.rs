@@ -103,6 +103,12 @@ impl Checkpoint {
         }
     }
 
+    /// A group has ended: nothing of it is waited for.
+    pub(super) fn forget(&mut self, group: u64) {
+        self.awaited.remove(&group);
+        self.captured.remove(&group);
+    }
+
     fn is_due(&self, now: Ticks, pressed: bool) -> bool {
         let wanted = matches!(self.stop, Stop::Wanted);
         matches!(self.round, Round::Resting)
@@ -117,6 +123,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn begin_stop(&mut self) {
         if self.checkpoint.stop == Stop::No {
             self.checkpoint.stop = Stop::Wanted;
+            self.hasten_offsets();
         }
     }
 
@@ -133,7 +140,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if let Round::Capturing(after) = self.checkpoint.round {
             self.capture(after);
         }
-        if self.checkpoint.again.is_some_and(|again| again <= self.now) {
+        let waiting = matches!(self.checkpoint.round, Round::Waiting);
+        if waiting && self.checkpoint.again.is_some_and(|again| again <= self.now) {
             self.checkpoint.again = None;
             self.capture_group(METADATA);
         }
@@ -152,7 +160,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn begin_manifest(&mut self) {
-        let Checkpoint { writer, round, dirty, captured, awaited, next, period, stop, .. } =
+        let Checkpoint { writer, round, dirty, captured, awaited, again, next, period, stop, .. } =
             &mut self.checkpoint;
         if writer.begin().is_none() {
             return;
@@ -164,6 +172,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         *next = self.now + *period;
         captured.clear();
         awaited.clear();
+        *again = None;
         *round = Round::Capturing(None);
     }
 

@@ -2,7 +2,7 @@
 
 use ng_io::Environment;
 use ng_vsr::{Answer, Effect, Effects, Event, Record};
-use ng_wire::replica::{Frame, LogOperation, Message, PrepareHeader, encode_frame};
+use ng_wire::replica::{LogOperation, Message, PrepareHeader};
 
 use super::group::{Body, Ticket, Turn};
 use super::machine::{Machine, MetadataMachine};
@@ -87,20 +87,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    pub(super) fn send(&mut self, id: u64, to: u8, message: Message, body: Option<Body>) {
-        let Some(group) = self.groups.get(&id) else { return };
-        let frame = Frame {
-            cluster: self.identity.cluster,
-            group: id,
-            epoch: group.epoch,
-            replica: self.identity.node,
-            content: message.into(),
-        };
-        let mut head = Vec::new();
-        encode_frame(&frame, &mut head);
-        self.outgoing.push_back(Outgoing::Frame { to, head, body });
-    }
-
     /// Executes what was handed out, as far as the bodies are here.
     pub(super) fn execute(&mut self) {
         while let Some(id) = self.executable.pop_first() {
@@ -111,6 +97,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 continue;
             };
             match &mut group.machine {
+                Machine::Metadata if !self.metadata.has_room() => {}
                 Machine::Metadata => {
                     group.executing += 1;
                     self.metadata.execute(&header, &body);
@@ -136,6 +123,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let Some(group) = self.groups.get_mut(&id) else { continue };
             group.executing = group.executing.saturating_sub(1);
             let Some(header) = group.applying.pop_front() else { continue };
+            self.executable.insert(id);
             debug_assert!(header == executed.header, "results come in the order of the operations");
             let Some(body) = group.body(header.op, header.checksum).cloned() else { continue };
             self.executed(id, header, executed.reply, body);
@@ -180,9 +168,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Looks at what a step changed: the view, the commit to tell, the deadline.
     pub(super) fn settle(&mut self, id: u64) {
         let Some(group) = self.groups.get_mut(&id) else { return };
+        let mut turned = Turn::Same;
         match group.turn() {
             Turn::Same => {}
             turn => {
+                turned = turn;
                 group.watch = match turn {
                     Turn::Follows(_) => Some(self.now + self.identity.timing.suspicion),
                     _ => None,
@@ -210,5 +200,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             group.armed = Some(deadline.max(self.now));
             self.wheel.wake(id, deadline.max(self.now));
         }
+        self.offsets_turn(id, turned);
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Group {
     pub(super) recovered_block: u64,
     /// The journal's blocks of what the replica appended and is not known to be synced.
     appended: VecDeque<(Position, u64)>,
+    /// Whether it was made in this life of the process and has no segments yet.
+    pub(super) fresh: bool,
     /// What the manifest says of its segments, until they are opened: then they are held against it.
     pub(super) vouched: Option<Vouched>,
     /// When the wheel wakes this group.
@@ -78,6 +80,7 @@ impl Group {
             waiting: BTreeMap::new(),
             recovered_block,
             appended: VecDeque::new(),
+            fresh: false,
             vouched: None,
             armed: None,
             watch: None,
@@ -103,6 +106,11 @@ impl Group {
         }
         let found = self.appended.iter().find(|(other, _)| *other >= position);
         found.map_or(0, |(_, block)| *block)
+    }
+
+    /// Whether the machine is at something that was handed out, or the replica has not heard of it yet.
+    pub(super) fn is_executing(&self) -> bool {
+        self.executing > 0 || self.executed != self.replica.commit_min()
     }
 
     /// The body at a place, if it is in memory.

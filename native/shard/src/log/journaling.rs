@@ -80,12 +80,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    pub(super) fn let_go(&mut self, Waits::Message { group, to, message, body }: Waits) {
-        if to == self.identity.node {
-            let event = Event::Message { from: to, message: *message };
-            self.work.push_back(Work { group, event, body, ticket: None });
-        } else {
-            self.send(group, to, *message, body);
+    pub(super) fn let_go(&mut self, waits: Waits) {
+        match waits {
+            Waits::Message { group, to, message, body } if to == self.identity.node => {
+                let event = Event::Message { from: to, message: *message };
+                self.work.push_back(Work { group, event, body, ticket: None });
+            }
+            Waits::Message { group, to, message, body } => self.send(group, to, *message, body),
+            Waits::Removal { group } => self.remove_files(group),
         }
     }
 

@@ -15,7 +15,7 @@ use ng_storage::metadata_state::MetadataState;
 use ng_storage::record::{RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, OpenBody, ViewBody};
 use ng_storage::store::shell::PlanShell;
-use ng_storage::store::{SegmentStore, StoreLimits, StoreOwner, Vouched};
+use ng_storage::store::{READERS, SegmentStore, StoreLimits, StoreOwner, Vouched};
 use ng_vsr::{
     ClientLimits, ClientTable, Directory, Effects, Limits, Record, Recovery, Setup, Ticks, ViewRecord,
 };
@@ -23,12 +23,15 @@ use ng_wire::replica::{Op, Standing, Tail, View};
 use thiserror::Error;
 
 use super::checkpoint::Checkpoint;
+use super::committing::Committing;
+use super::figures::Changed;
 use super::group::{Body, Group};
 use super::held::Held;
 use super::machine::{Machine, MetadataMachine};
 use super::owner::METADATA;
 use super::pairs::Pairs;
 use super::plant::Planted;
+use super::polling::Polls;
 use super::reading::{READ_TOKENS, Reads};
 use super::serving::Exports;
 use super::shard_log::{LogCounts, LogIdentity, ShardLog, ticks};
@@ -36,6 +39,9 @@ use super::state::{metadata_at, partition_at};
 use super::storing::Storing;
 use super::transfer::Transfers;
 use super::wheel::Wheel;
+
+/// The epoch of the configuration that every group begins with.
+pub const FIRST_EPOCH: u32 = 1;
 
 /// What all groups of a shard are held to.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +115,7 @@ impl<E: Environment, M> LogParts<E, M> {
     /// How many tokens a log uses besides those of its journal.
     #[must_use]
     pub const fn tokens(store_limits: &StoreLimits) -> u64 {
-        1 + store_limits.lanes as u64 + READ_TOKENS
+        1 + store_lanes(store_limits) as u64 + READ_TOKENS
     }
 }
 
@@ -126,6 +132,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     ) -> Result<Self, LogRefusal> {
         refuse_over_losses(&parts.identity, &parts.shard)?;
         let LogParts { identity, limits, mut shard, store_limits, .. } = parts;
+        let closed = shard.recovered.closed().clone();
         let mut found = shard.recovered.take_groups();
         // A node of its own drops what was never proven, and has refused anything worse.
         let mut losses = if identity.nodes > 1 { shard.recovered.losses() } else { Vec::new() };
@@ -133,10 +140,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let entries = std::mem::take(&mut shard.entries);
         let birth =
             Birth { founding: parts.founding, nonce: parts.nonce, offsets_skipped: shard.offsets_skipped };
-        let reads = parts.first_token + 1 + u64::from(store_limits.lanes);
-        let store_shell =
-            PlanShell::new(parts.first_token + 1, store_limits.lanes as usize, parts.files_max, parts.direct);
+        let lanes = store_lanes(&store_limits);
+        let reads = parts.first_token + 1 + lanes as u64;
+        let store_shell = PlanShell::new(parts.first_token + 1, lanes, parts.files_max, parts.direct);
         let files = LogFiles {
+            nonce: parts.nonce,
             journal_limits: parts.journal_limits,
             reads: Reads::new(reads),
             storing: Storing::new(SegmentStore::new(owner_of(&shard), parts.home, store_limits), store_shell),
@@ -149,10 +157,18 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             found.into_iter().map(|group| (group.group, group)).collect();
         let mut entries: BTreeMap<u64, GroupEntry> =
             entries.into_iter().map(|entry| (entry.group, entry)).collect();
-        for (id, epoch) in parts.expected {
+        let mut groups: BTreeMap<u64, u32> = parts.expected.into_iter().collect();
+        let kept = entries.iter().map(|(id, entry)| (*id, entry.anchor.epoch));
+        for (id, epoch) in kept.chain(found.iter().map(|(id, found)| (*id, found.epoch))) {
+            groups.entry(id).or_insert(epoch.max(FIRST_EPOCH));
+        }
+        for (id, epoch) in groups {
             let found = found.remove(&id);
             let state = kept_state(found.as_ref(), entries.remove(&id), parts.metadata_state.as_ref());
             log.open_group(id, epoch, &birth, &Sources { found, state, losses: &losses })?;
+        }
+        for group in closed {
+            log.remove_files(group);
         }
         Ok(log)
     }
@@ -197,6 +213,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             transfers: Transfers::default(),
             exports: Exports::default(),
             storing: files.storing,
+            polls: Polls::default(),
+            committing: Committing::default(),
+            changed: Changed::default(),
             checkpoint: Checkpoint::new(writer, manifest_shell, files.checkpoint_period, now, files.state),
             news: VecDeque::new(),
             beat_cursor: 0,
@@ -209,6 +228,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             wall: driver.wall(),
             failed: false,
             planted,
+            nonce: files.nonce,
+            ending: BTreeSet::new(),
             due: Vec::new(),
             silent: Vec::new(),
         };
@@ -216,7 +237,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         log
     }
 
-    fn open_group(
+    pub(super) fn open_group(
         &mut self,
         id: u64,
         epoch: u32,
@@ -302,8 +323,14 @@ fn refuse_over_losses<E: Environment>(
     Err(LogRefusal::Damaged { shard: identity.shard, losses })
 }
 
+/// Lanes of the store's shell: those that write, then those that read.
+const fn store_lanes(limits: &StoreLimits) -> usize {
+    limits.lanes as usize + READERS as usize
+}
+
 /// What a log works with on the disk, besides its journal.
 struct LogFiles {
+    nonce: u64,
     journal_limits: JournalLimits,
     reads: Reads,
     storing: Storing,
@@ -321,15 +348,15 @@ fn owner_of<E: Environment>(shard: &OpenedShard<E>) -> StoreOwner {
 }
 
 /// How the groups of this start come to be.
-struct Birth {
-    founding: bool,
-    nonce: u64,
+pub(super) struct Birth {
+    pub(super) founding: bool,
+    pub(super) nonce: u64,
     /// By each partition, for a loss that was accepted.
-    offsets_skipped: u64,
+    pub(super) offsets_skipped: u64,
 }
 
 /// What is known of a group.
-struct Sources<'a> {
+pub(super) struct Sources<'a> {
     found: Option<RecoveredGroup>,
     /// The newest state that was kept, by the manifest or by an install record.
     state: Option<InstallBody>,
@@ -358,6 +385,9 @@ fn kept_state(
 }
 
 impl Sources<'_> {
+    /// Nothing: the group begins now.
+    pub(super) const NOTHING: Self = Sources { found: None, state: None, losses: &[] };
+
     /// What the segments of a partition must hold.
     fn vouched(&self) -> Option<Vouched> {
         let entry = GroupEntry::from_bytes(&self.state.as_ref()?.state).ok()?;

@@ -2,8 +2,10 @@
 
 use ng_io::IoError;
 use ng_wire::replica::Op;
+use ng_wire::table::error::ErrorCode;
 
 use super::group::{Body, Ticket};
+use super::poll::{PollRefusal, Polled};
 
 /// Something that leaves the log.
 #[derive(Debug)]
@@ -24,6 +26,13 @@ pub enum Outgoing {
         /// What became of it.
         answer: LogAnswer,
     },
+    /// The answer to a poll.
+    Polled {
+        /// Which poll.
+        ticket: Ticket,
+        /// The messages, or why there are none.
+        answer: Result<Polled, PollRefusal>,
+    },
     /// An operation was executed here; judges and the metadata plane watch.
     Executed {
         /// The group.
@@ -43,6 +52,11 @@ pub enum Outgoing {
         group: u64,
         /// The last operation it contains.
         op: Op,
+    },
+    /// Nothing is left of a group that was removed.
+    Removed {
+        /// Which group.
+        group: u64,
     },
     /// Every replica of a group has voted and none can tell whether an operation was committed: the group stands still
     /// until an operator decides. Said again for as long as it is so.
@@ -78,8 +92,8 @@ pub enum LogAnswer {
     Superseded,
     /// The group does not know the operation.
     Unsupported,
-    /// The bytes are not what the operation needs.
-    Malformed,
+    /// The bytes are not what the operation needs, or the partition does not take them: what the client is told.
+    Invalid(ErrorCode),
     /// This shard has no such group.
     NoGroup,
 }

@@ -127,7 +127,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Wanted { group: id, header, purpose, .. } = wanted;
         match purpose {
             Purpose::Execute => {
-                if let Some(group) = self.groups.get_mut(&id) {
+                // A state may have taken its place while it was read.
+                if let Some(group) = self.groups.get_mut(&id).filter(|group| header.op > group.executed) {
                     group.bodies.insert(header.op, (header.checksum, body));
                     self.executable.insert(id);
                 }

@@ -10,11 +10,10 @@ use ng_storage::record_body::InstallBody;
 use ng_storage::segments_file::SegmentEntry;
 use ng_storage::store::ExportedFile;
 use ng_vsr::Ticks;
-use ng_wire::replica::{Content, FetchState, Frame, STATE_CHUNK_MAX, StateChunk, encode_frame, xxh3_128};
+use ng_wire::replica::{Content, FetchState, STATE_CHUNK_MAX, StateChunk, xxh3_128};
 
 use super::group::Body;
 use super::machine::{Machine, MetadataMachine};
-use super::outgoing::Outgoing;
 use super::shard_log::ShardLog;
 use super::state::{entry_of, metadata_state};
 use super::transfer_head::TransferHead;
@@ -251,15 +250,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             checksum: xxh3_128(&piece),
             bytes: u32::try_from(piece.len()).unwrap_or(0),
         };
-        let frame = Frame {
-            cluster: self.identity.cluster,
-            group: id,
-            epoch: group.epoch,
-            replica: self.identity.node,
-            content: Content::StateChunk(chunk),
-        };
-        let mut head = Vec::new();
-        encode_frame(&frame, &mut head);
-        self.outgoing.push_back(Outgoing::Frame { to, head, body: Some(piece) });
+        self.say(to, id, group.epoch, Content::StateChunk(chunk), Some(piece));
     }
 }

@@ -11,6 +11,8 @@ use ng_vsr::{ClientTable, Effects, Event, Status, Ticks, Timing};
 use ng_wire::replica::{Message, Op, View};
 
 use super::checkpoint::Checkpoint;
+use super::committing::Committing;
+use super::figures::Changed;
 use super::group::{Body, Group, Ticket};
 use super::held::Held;
 use super::machine::{Machine, MetadataMachine};
@@ -19,6 +21,7 @@ use super::outgoing::{Fatal, Outgoing};
 use super::owner::METADATA;
 use super::pairs::{Pairs, Silent};
 use super::plant::Planted;
+use super::polling::Polls;
 use super::reading::Reads;
 use super::serving::Exports;
 use super::storing::Storing;
@@ -77,6 +80,8 @@ pub struct GroupStatus {
 pub(super) enum Waits {
     /// A message for another replica, or for the own one.
     Message { group: u64, to: u8, message: Box<Message>, body: Option<Body> },
+    /// The files of a group that has ended.
+    Removal { group: u64 },
 }
 
 /// Something to be done with a group in this turn.
@@ -110,6 +115,10 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) transfers: Transfers,
     pub(super) exports: Exports,
     pub(super) storing: Storing,
+    pub(super) polls: Polls,
+    pub(super) committing: Committing,
+    /// Groups of which the figures changed.
+    pub(super) changed: Changed,
     pub(super) checkpoint: Checkpoint,
     pub(super) news: VecDeque<u64>,
     /// The group after which the next beat goes on.
@@ -123,6 +132,10 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) wall: WallMicros,
     pub(super) failed: bool,
     pub(super) planted: Planted,
+    /// Of this life of the node; see [`super::LogParts::nonce`].
+    pub(super) nonce: u64,
+    /// Groups that have ended and whose files are not gone yet.
+    pub(super) ending: BTreeSet<u64>,
     /// Kept empty between turns, for their capacity.
     pub(super) due: Vec<(Ticks, u64)>,
     pub(super) silent: Vec<Silent>,
@@ -160,6 +173,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.wake_due();
         self.watch_pairs();
         self.beat_if_due();
+        self.tend_offsets();
         loop {
             self.perform_journal(driver);
             self.release_held();
@@ -187,8 +201,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             (self.quiet_since != Ticks::MAX).then(|| self.quiet_since + self.identity.timing.heartbeat);
         let store = self.storing.store.next_deadline().map(|at| ticks(at) + 1);
         let checkpoint = self.checkpoint.deadline(self.now);
-        let more = (!self.work.is_empty()).then_some(self.now);
-        [self.wheel.next(), beat, mark, store, checkpoint, more].into_iter().flatten().min()
+        let waits = !self.work.is_empty() || !self.storing.effects.is_empty();
+        let (more, offsets) = (waits.then_some(self.now), self.committing.deadline());
+        [self.wheel.next(), beat, mark, store, checkpoint, offsets, more].into_iter().flatten().min()
     }
 
     /// What leaves, oldest first.

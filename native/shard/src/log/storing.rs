@@ -8,7 +8,7 @@ use ng_wire::replica::Op;
 
 use super::group::Body;
 use super::machine::MetadataMachine;
-use super::outgoing::Fatal;
+use super::outgoing::{Fatal, Outgoing};
 use super::owner::METADATA;
 use super::shard_log::ShardLog;
 
@@ -30,6 +30,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// A partition changed: its segments follow.
     pub(super) fn follow_change(&mut self, id: u64, op: Op, generation: u64, applied: &Applied, body: &Body) {
         self.open_segments(id);
+        self.offsets_follow(id, op, applied, body);
+        self.changed.insert(id);
         let Storing { store, effects, .. } = &mut self.storing;
         match applied {
             Applied::Done(Change::Batch(batch)) => {
@@ -76,7 +78,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn perform_store_effect(&mut self, driver: &mut E::Driver, effect: store::Effect) {
         match effect {
             store::Effect::Run { lane, plan } => self.storing.shell.start(driver, lane, plan),
-            store::Effect::Synced { group, .. } => self.segments_follow(group),
+            store::Effect::Synced { group, .. } => {
+                self.changed.insert(group);
+                self.segments_follow(group);
+            }
+            store::Effect::Truncated { group } => drop(self.changed.insert(group)),
             store::Effect::StateWritten { group, op } => self.segments_synced(group, op),
             store::Effect::GivenUp { group } => {
                 if group == METADATA {
@@ -86,6 +92,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 }
             }
             store::Effect::Opened { group, .. } => {
+                self.changed.insert(group);
                 self.segments_follow(group);
                 self.messages_opened(group);
             }
@@ -93,19 +100,27 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             store::Effect::Read { group, entry, offset, bytes } => {
                 self.piece_read(group, &entry, offset, bytes.as_ref());
             }
+            store::Effect::Fetched { asker, fetched, .. } => self.poll_fetched(asker, fetched),
             store::Effect::Imported { group } => self.piece_written(group),
             store::Effect::Installed { group } => self.messages_installed(group),
             store::Effect::Fatal(fault) => {
                 let file = fault.path.display().to_string();
                 self.fail(Fatal::Write { file, error: fault.error });
             }
-            store::Effect::Pressure { .. } | store::Effect::Removed { .. } => {}
+            store::Effect::Removed { group } => {
+                self.ending.remove(&group);
+                self.outgoing.push_back(Outgoing::Removed { group });
+            }
+            store::Effect::Pressure { .. } => {}
         }
     }
 
     /// Opens what a group has on the disk, at its first use after a start, and holds it against what the manifest vouches for.
     pub(super) fn open_segments(&mut self, id: u64) {
-        if let Some(vouched) = self.groups.get_mut(&id).and_then(|group| group.vouched.take()) {
+        let Some(group) = self.groups.get_mut(&id) else { return };
+        if std::mem::take(&mut group.fresh) {
+            self.storing.store.begin(id);
+        } else if let Some(vouched) = group.vouched.take() {
             self.storing.store.open(id, Some(vouched), &mut self.storing.effects);
         }
     }

@@ -90,7 +90,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         incoming.asked = self.now;
         let (from, question) = (incoming.from, incoming.question);
         let Some(group) = self.groups.get(&id) else { return };
-        self.say(from, id, group.epoch, Content::FetchState(question));
+        self.say(from, id, group.epoch, Content::FetchState(question), None);
     }
 
     /// Asks again for pieces that did not come, and drops states that come, or are fetched, no further.
@@ -279,7 +279,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// All of a state is here and synced: the replica takes it over, or has no use for it any more.
     fn fetched(&mut self, id: u64) {
-        let whole = self.transfers.whole(id);
+        // What is being executed would end on a state that is not there any more; the next offer will do.
+        let executing = self.groups.get(&id).is_none_or(|group| group.is_executing());
+        let whole = self.transfers.whole(id).filter(|_| !executing);
         let read = whole.and_then(|whole| Some((whole.anchor.prepare()?, self.reads(id, whole)?)));
         let event = match read {
             Some((anchor, State::Metadata(clients, _))) => {
@@ -318,6 +320,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let (limits, planted) = (self.limits.partition, self.planted);
         let Some(group) = self.groups.get_mut(&id) else { return };
         group.executed = anchor.op;
+        group.applying.clear();
         group.bodies = group.bodies.split_off(&anchor.op.next());
         match (state, &mut group.machine) {
             (Some(State::Partition(entry)), Machine::Partition(partition, stamper)) => {

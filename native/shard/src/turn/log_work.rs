@@ -5,7 +5,8 @@ use ng_io::Environment;
 use super::Shard;
 use crate::ending::Ending;
 use crate::frame::EndedSession;
-use crate::log::Outgoing;
+use crate::log::{LogAnswer, Outgoing, Ticket};
+use crate::log_ticket::Asking;
 use crate::register::Registry;
 use crate::route;
 
@@ -17,7 +18,11 @@ impl<E: Environment> Shard<E> {
                 self.log.request(ticket, request);
             }
         }
+        for (ticket, request) in std::mem::take(&mut self.desk.commands) {
+            self.log.request(ticket, request);
+        }
         self.log.turn(&mut self.driver);
+        self.tell_ready_groups();
         let said: Vec<Outgoing> = self.log.outgoing().collect();
         for outgoing in said {
             self.heed(outgoing)?;
@@ -35,17 +40,37 @@ impl<E: Environment> Shard<E> {
 
     fn heed(&mut self, outgoing: Outgoing) -> Result<(), Ending> {
         match (outgoing, &mut self.desk.registry) {
-            (Outgoing::Answer { ticket, answer }, Some(registry)) => {
-                if let Some((shard, answer)) = registry.logged(ticket, answer) {
-                    self.answer_on(shard, answer);
+            (Outgoing::Answer { ticket, answer }, _) => self.log_answered(ticket, answer),
+            (Outgoing::Polled { ticket, answer }, _) => {
+                if let Some((Asking::Partitions, ticket)) = Asking::of(ticket) {
+                    self.polled(ticket, answer);
                 }
             }
             (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
+            (Outgoing::Removed { group }, _) => self.group_removed(group),
             (Outgoing::Fatal(fatal), _) => return Err(Ending::from(*fatal)),
-            // A node of its own has nobody to send to, and clients of partitions are not served yet.
+            // A node of its own has nobody to send to.
             _ => {}
         }
         Ok(())
+    }
+
+    fn log_answered(&mut self, ticket: Ticket, answer: LogAnswer) {
+        let now = self.desk.now;
+        let addressed = match Asking::of(ticket) {
+            Some((Asking::Enrolments, ticket)) => {
+                self.desk.registry.as_mut().and_then(|registry| registry.logged(Ticket(ticket), answer))
+            }
+            Some((Asking::Metadata, ticket)) => {
+                self.desk.metadata.as_mut().and_then(|commands| commands.logged(ticket, answer, now))
+            }
+            Some((Asking::Partitions, ticket)) => return self.partition_answered(ticket, &answer),
+            Some((Asking::Purges, ticket)) => return self.purge_answered(ticket, &answer),
+            None => None,
+        };
+        if let Some((shard, answer)) = addressed {
+            self.answer_on(shard, answer);
+        }
     }
 
     /// The client hears of it with its next request. The session may have been replaced on its connection meanwhile.

@@ -1,13 +1,15 @@
 //! What the journal costs beside the writes and syncs it consists of, on each backend and on a real disk.
 //!
-//! `NG_BENCH_DIR` says where (the target directory without it), `NG_BENCH_SECONDS` how long each measurement runs. Every
-//! figure is a count, or stands beside a bare loop of the same run that takes turns with it.
+//! `NG_BENCH_DIR` says where (the target directory without it), `NG_BENCH_SECONDS` how long each measurement runs, and an
+//! argument which to run: those with it in their names. Every figure is a count, or the best of several turns beside the best
+//! of a bare loop that takes turns with it.
 
 #![allow(missing_docs)]
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 mod bare;
 mod bed;
+mod first_start;
 mod idle;
 mod recovery;
 mod sample;
@@ -19,15 +21,15 @@ use std::time::Duration;
 use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::{Environment, PosixEnvironment, UringEnvironment};
 
-use bare::Bare;
+use bare::{Bare, BareDriver};
 use bed::Bed;
-use sample::Sample;
+use sample::Best;
 
 const SMALL: usize = 4_096;
 const LARGE: usize = 1 << 20;
 
 /// Turns that a measurement and its bare loop take.
-const TURNS: u32 = 4;
+const TURNS: u32 = 8;
 
 fn main() {
     let seconds = env::var("NG_BENCH_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(2.0);
@@ -35,46 +37,68 @@ fn main() {
         env::var_os("NG_BENCH_DIR").map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
     let directory = root.join(format!("journal-bench-{}", std::process::id()));
     let turn = Duration::from_secs_f64(seconds / f64::from(TURNS));
-    idle::measure();
-    measure(&PosixEnvironment, &directory, turn);
+    let only = env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let wanted = |name: &str| name.contains(&only);
+    if wanted("idle") {
+        idle::measure();
+    }
+    measure(&PosixEnvironment, &directory, turn, wanted);
     match probe_ring() {
-        RingSupport::Available { .. } => measure(&UringEnvironment, &directory, turn),
+        RingSupport::Available { .. } => measure(&UringEnvironment, &directory, turn, wanted),
         RingSupport::Unavailable { reason } => println!("uring is not present here: {reason}"),
     }
 }
 
-fn measure<E: Environment>(environment: &E, directory: &Path, turn: Duration) {
+fn measure<E: Environment>(environment: &E, directory: &Path, turn: Duration, wanted: impl Fn(&str) -> bool) {
     std::fs::create_dir_all(directory).expect("a place for files");
-    let name = environment.name();
-    println!("--- {name}");
-    for groups in [1, 16, 256] {
-        let (journal, bare) = compare(environment, directory, groups, SMALL, turn);
-        journal.print(&format!("{name}, 4 KiB, {groups} groups"), &bare);
+    let backend = environment.name();
+    for (groups, body, what) in [
+        (1, SMALL, "4 KiB, 1 group"),
+        (16, SMALL, "4 KiB, 16 groups"),
+        (256, SMALL, "4 KiB, 256 groups"),
+        (8, LARGE, "1 MiB, 8 groups"),
+    ] {
+        let name = format!("{backend}, {what}");
+        if wanted(&name) {
+            compare(environment, directory, groups, body, turn, &name);
+        }
     }
-    let (journal, bare) = compare(environment, directory, 8, LARGE, turn);
-    journal.print(&format!("{name}, 1 MiB, 8 groups"), &bare);
-    recovery::measure(environment, directory);
+    if wanted(&format!("{backend}, recovery")) {
+        recovery::measure(environment, directory);
+    }
+    if wanted(&format!("{backend}, first start")) {
+        first_start::measure(environment, directory);
+    }
     std::fs::remove_dir_all(directory).expect("the directory is ours");
 }
 
-/// The journal and the bare loop in turns. The first turn of each warms up and does not count.
+/// The journal and the bare loops in turns. The first turn of each warms up and does not count.
 fn compare<E: Environment>(
     environment: &E,
     directory: &Path,
     groups: u64,
     body: usize,
     turn: Duration,
-) -> (Sample, Sample) {
+    name: &str,
+) {
     let mut bed = Bed::found(environment, directory);
-    let mut bare = Bare::prepare(&directory.join("bare"));
-    let (mut journal_sample, mut bare_sample) = (Sample::default(), Sample::default());
+    let mut plain = Bare::prepare(&directory.join("bare"));
+    let mut copying = Bare::copying(&directory.join("copying"), body);
+    let mut driver = BareDriver::new(environment, &directory.join("bare"), body);
+    let mut best: [Best; 4] = Default::default();
     for number in 0..=TURNS {
-        let journal_turn = bed.run(groups, body, turn);
-        let bare_turn = bare.run(body, turn);
+        let turns =
+            [bed.run(groups, body, turn), plain.run(body, turn), copying.run(body, turn), driver.run(turn)];
         if number > 0 {
-            journal_sample.add(journal_turn);
-            bare_sample.add(bare_turn);
+            best.iter_mut().zip(turns).for_each(|(best, turn)| best.add(turn));
         }
     }
-    (journal_sample, bare_sample)
+    let [journal, bare, copied, driven] = best;
+    journal.print(name, &bare);
+    if body == LARGE {
+        copied.print(&format!("{name}: a bare loop that copies"), &bare);
+    }
+    if groups == 1 {
+        driven.print(&format!("{name}: the driver alone"), &bare);
+    }
 }

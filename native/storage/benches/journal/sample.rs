@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Latencies and counts.
+/// One turn: latencies and counts.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     pub(crate) latencies: Vec<Duration>,
@@ -15,17 +15,11 @@ pub(crate) struct Sample {
     pub(crate) syscalls: u64,
 }
 
-impl Sample {
-    pub(crate) fn add(&mut self, mut other: Self) {
-        self.latencies.append(&mut other.latencies);
-        self.time += other.time;
-        self.cpu += other.cpu;
-        self.bytes += other.bytes;
-        self.writes += other.writes;
-        self.syncs += other.syncs;
-        self.syscalls += other.syscalls;
-    }
+/// The best that any turn saw of each figure: whatever else the machine does makes a turn worse, never better.
+#[derive(Debug, Default)]
+pub(crate) struct Best(Vec<Sample>);
 
+impl Sample {
     fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
@@ -41,26 +35,45 @@ impl Sample {
     fn cpu_per_gigabyte(&self) -> f64 {
         self.cpu.as_secs_f64() / (self.bytes as f64 / 1e9)
     }
+}
 
+impl Best {
+    pub(crate) fn add(&mut self, turn: Sample) {
+        self.0.push(turn);
+    }
+
+    fn least(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
+        self.0.iter().map(figure).fold(f64::INFINITY, f64::min)
+    }
+
+    fn per_second(&self) -> f64 {
+        1.0 / self.least(|turn| 1.0 / turn.per_second())
+    }
+
+    fn per_append(&self, count: impl Fn(&Sample) -> u64) -> f64 {
+        let appends: usize = self.0.iter().map(|turn| turn.latencies.len()).sum();
+        self.0.iter().map(count).sum::<u64>() as f64 / appends as f64
+    }
+
+    /// This one beside the bare loop.
     pub(crate) fn print(&self, what: &str, bare: &Self) {
-        let count = self.latencies.len() as f64;
+        let quantile = |best: &Self, part| best.least(|turn| turn.quantile(part));
         println!(
-            "{what}: {:.0}/s ({:.2} of bare), p50 {:.0} us ({:.2}), p99 {:.0} us ({:.2}), {:.0} MB/s",
+            "{what}: {:.0}/s ({:.2} of bare), p50 {:.0} us ({:.2}), p99 {:.0} us ({:.2}), {:.3} CPU s/GB (bare {:.3})",
             self.per_second(),
             self.per_second() / bare.per_second(),
-            self.quantile(0.5),
-            self.quantile(0.5) / bare.quantile(0.5),
-            self.quantile(0.99),
-            self.quantile(0.99) / bare.quantile(0.99),
-            self.bytes as f64 / 1e6 / self.time.as_secs_f64(),
+            quantile(self, 0.5),
+            quantile(self, 0.5) / quantile(bare, 0.5),
+            quantile(self, 0.99),
+            quantile(self, 0.99) / quantile(bare, 0.99),
+            self.least(Sample::cpu_per_gigabyte),
+            bare.least(Sample::cpu_per_gigabyte),
         );
         println!(
-            "    per append {:.3} writes, {:.3} syncs, {:.2} system calls; {:.3} CPU s/GB (bare {:.3})",
-            self.writes as f64 / count,
-            self.syncs as f64 / count,
-            self.syscalls as f64 / count,
-            self.cpu_per_gigabyte(),
-            bare.cpu_per_gigabyte(),
+            "    per append {:.3} writes, {:.3} syncs of their own, {:.2} system calls",
+            self.per_append(|turn| turn.writes),
+            self.per_append(|turn| turn.syncs),
+            self.per_append(|turn| turn.syscalls),
         );
     }
 }

@@ -84,8 +84,10 @@ pub enum Effect {
         offset: u64,
         /// A whole block.
         buffer: Buffer,
+        /// Whether the write is over only once it is synced.
+        sync: bool,
     },
-    /// Sync a file; answer with [`Event::Synced`].
+    /// Sync what was written to a file; answer with [`Event::Synced`].
     Sync {
         /// Number of the file.
         file: u32,
@@ -121,6 +123,13 @@ pub enum Effect {
     Fatal(JournalFault),
 }
 
+impl Effect {
+    /// Whether it is something to be done with a file.
+    const fn is_of_the_disk(&self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Sync { .. } | Self::Read { .. } | Self::Grow { .. })
+    }
+}
+
 /// What became of an effect, and what else moves the journal.
 #[derive(Debug)]
 pub enum Event {
@@ -128,7 +137,7 @@ pub enum Event {
     Written {
         /// The bytes, whose memory the next block may use.
         buffer: Buffer,
-        /// Whether they were written.
+        /// Whether they were written, and synced if asked.
         result: Result<(), IoError>,
     },
     /// Of [`Effect::Sync`].

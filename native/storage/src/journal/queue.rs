@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ng_io::Buffer;
+
 use super::Position;
 use super::slots::SlotId;
-use crate::block::{RECORDS_MAX, block_bytes, body_bytes};
+use crate::block::{self, RECORDS_MAX, block_bytes, body_bytes};
 
 /// A block that is not written yet.
 #[derive(Debug, Default)]
@@ -14,6 +16,8 @@ pub(super) struct Forming {
     directory: Vec<u8>,
     records: Vec<(SlotId, Arc<Vec<u8>>)>,
     bodies: usize,
+    /// Its bytes, if they were laid out ahead of its turn: from then on nothing more may come in.
+    laid_out: Option<Buffer>,
 }
 
 /// Blocks to be written, oldest first.
@@ -23,8 +27,8 @@ pub(super) struct Queue {
     bytes: usize,
     /// A block takes no further record beyond this many bytes.
     target: usize,
-    /// Of a block that was written, to be filled again.
-    spare: Forming,
+    /// Of blocks that were written, to be filled again: as many as ever waited at a time.
+    spare: Vec<Forming>,
 }
 
 impl Forming {
@@ -32,16 +36,16 @@ impl Forming {
         block_bytes(self.records.len(), self.bodies)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.records.is_empty()
+    pub(super) fn records(&self) -> usize {
+        self.records.len()
     }
 
-    pub(super) fn directory(&self) -> &[u8] {
-        &self.directory
-    }
-
-    pub(super) fn bodies(&self) -> impl Iterator<Item = &[u8]> + Clone {
-        self.records.iter().map(|(_, body)| body.as_slice())
+    /// The bytes of the block, but for its header. Uses memory of `spare`, unless that was done before.
+    pub(super) fn lay_out(&mut self, spare: &mut Vec<Buffer>) -> Buffer {
+        self.laid_out.take().unwrap_or_else(|| {
+            let bodies = self.records.iter().map(|(_, body)| body.as_slice());
+            block::lay_out(&self.directory, bodies, spare.pop().unwrap_or_default())
+        })
     }
 
     /// The slot of each record, and the length of its body.
@@ -57,7 +61,7 @@ impl Forming {
 
 impl Queue {
     pub(super) fn new(target: usize) -> Self {
-        Self { blocks: VecDeque::new(), bytes: 0, target, spare: Forming::default() }
+        Self { blocks: VecDeque::new(), bytes: 0, target, spare: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -75,6 +79,16 @@ impl Queue {
 
     pub(super) fn front(&self) -> Option<&Forming> {
         self.blocks.front()
+    }
+
+    /// Lays out the first block in memory of `spare` if no record can come into it any more, so that the disk does not wait
+    /// for that when its turn comes.
+    pub(super) fn lay_out_ahead(&mut self, spare: &mut Vec<Buffer>) {
+        if self.blocks.len() > 1
+            && let Some(first) = self.blocks.front_mut().filter(|first| first.laid_out.is_none())
+        {
+            first.laid_out = Some(first.lay_out(spare));
+        }
     }
 
     pub(super) fn pop(&mut self) -> Option<Forming> {
@@ -119,16 +133,16 @@ impl Queue {
         forming.directory.clear();
         forming.records.clear();
         forming.bodies = 0;
-        self.spare = forming;
+        self.spare.push(forming);
     }
 
-    /// Gives up the memory that is kept for the next block.
+    /// Gives up the memory that is kept for the next blocks.
     pub(super) fn forget_spare(&mut self) {
-        self.spare = Forming::default();
+        self.spare = Vec::new();
     }
 
     fn push_block(&mut self) {
-        let forming = std::mem::take(&mut self.spare);
+        let forming = self.spare.pop().unwrap_or_default();
         self.bytes += forming.bytes();
         self.blocks.push_back(forming);
     }

@@ -1,6 +1,6 @@
 //! What was found in a journal, for those who go on from there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::groups::Groups;
 use super::losses::{Loss, Losses};
@@ -8,6 +8,7 @@ use super::recovery::subject;
 use super::scan::{FoundBlock, FoundRecord};
 use super::space::Space;
 use super::{Located, Position, SlotState, UNSYNCED_MAX};
+use crate::manifest::GroupEntry;
 use crate::record::{RecordHeader, RecordKind};
 use crate::record_body::{InstallBody, LostBlocks, OpenBody, ViewBody};
 
@@ -21,6 +22,8 @@ pub struct Recovered {
     pub(super) space: Space,
     pub(super) losses: Losses,
     pub(super) found: Vec<RecoveredGroup>,
+    /// Groups that ended and have not begun again.
+    pub(super) closed: BTreeSet<u64>,
     /// What was on the disk for good and is not readable now. A node of its own must not go on over it unless told to.
     pub damage: Vec<Damage>,
     /// Ranges of blocks that were never proven to be written: a node of its own drops them.
@@ -113,6 +116,7 @@ impl Recovered {
             space: Space::new(files),
             losses: Losses::default(),
             found: Vec::new(),
+            closed: BTreeSet::new(),
             damage: Vec::new(),
             unproven: Vec::new(),
         }
@@ -138,6 +142,19 @@ impl Recovered {
     /// The groups of which anything counts, ascending. Gives them away: whole headers are kept for the time of a start only.
     pub fn take_groups(&mut self) -> Vec<RecoveredGroup> {
         std::mem::take(&mut self.found)
+    }
+
+    /// The groups that ended, ascending. A manifest that was captured before may still name them: see [`Self::live`].
+    #[must_use]
+    pub const fn closed(&self) -> &BTreeSet<u64> {
+        &self.closed
+    }
+
+    /// The entries of the manifest in force that are of groups which have not ended since it was captured.
+    #[must_use]
+    pub fn live(&self, mut entries: Vec<GroupEntry>) -> Vec<GroupEntry> {
+        entries.retain(|entry| !self.closed.contains(&entry.group));
+        entries
     }
 
     /// Every range of blocks that is lost, ascending and apart: found now, or at any start before, or while the journal ran.

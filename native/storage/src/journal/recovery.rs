@@ -8,7 +8,7 @@ use super::losses::Losses;
 pub(crate) use super::recovered::Cut;
 use super::recovered::collect;
 pub use super::recovered::{Damage, DamagedRecord, Recovered, RecoveredGroup, RecoveredPrepare};
-use super::scan::{FoundBlock, FoundRecord};
+use super::scan::{FoundBlock, FoundRecord, Remains};
 use super::slots::SlotId;
 use super::{Position, notes};
 use crate::record::{RecordHeader, RecordKind};
@@ -17,10 +17,15 @@ use crate::record_body::{LostBlocks, MarkBody, Standing};
 /// Ops that one group may span on the disk: far more than any window, few enough to fit memory.
 const SPAN_MAX: u64 = 1 << 20;
 
-/// Judges the blocks of all `files` files of a journal that was written before. `floors` says up to which op each group is
-/// safe elsewhere, as the manifest in force does.
+/// Judges the blocks of all `files` files of a journal that was written before, and what remains of others. `floors` says up
+/// to which op each group is safe elsewhere, as the manifest in force does.
 #[must_use]
-pub fn recover(mut blocks: Vec<FoundBlock>, files: u32, floors: &BTreeMap<u64, u64>) -> Recovered {
+pub fn recover(
+    mut blocks: Vec<FoundBlock>,
+    remains: &Remains,
+    files: u32,
+    floors: &BTreeMap<u64, u64>,
+) -> Recovered {
     let mut recovered = Recovered::empty(files);
     for (group, op) in floors {
         recovered.groups.begin_at(*group, *op);
@@ -48,6 +53,7 @@ pub fn recover(mut blocks: Vec<FoundBlock>, files: u32, floors: &BTreeMap<u64, u
     recovered.damage.extend(unreported.map(Damage::of));
     let mut losses = declared.clone();
     losses.extend(recovered.missing(&blocks, &declared));
+    losses.extend(recovered.missing_behind_head(remains));
     losses.extend(recovered.unreadable_notes(&blocks));
     recovered.losses = Losses::new(losses);
     let proven = recovered.proven;
@@ -94,6 +100,25 @@ impl Recovered {
             expected = sequence.max(expected) + 1;
         }
         losses
+    }
+
+    /// A block that was written behind the head and is not one any more. No block vouches for it, and it may have been
+    /// acknowledged all the same. It counts as the head: the next incarnation must skip what may have followed it. The first
+    /// block of that, which lists the loss, goes where the remains are: they are told once.
+    fn missing_behind_head(&mut self, remains: &Remains) -> Option<LostBlocks> {
+        let is_left = |file: u32, offset: u64| remains.places.contains(&(file, offset));
+        let front = self.space.free.iter().copied().find(|file| is_left(*file, 0));
+        let there = front.is_some() || is_left(self.space.file, self.space.offset);
+        if !there && remains.strayed <= self.head {
+            return None;
+        }
+        self.head += 1;
+        if let Some(file) = front {
+            self.space.move_to(file, self.next_sequence());
+        }
+        let lost = LostBlocks { first: self.head, last: self.head, standing: Standing::Proven };
+        self.damage.push(Damage::of(&lost));
+        Some(lost)
     }
 
     fn note_missing(&mut self, first: u64, last: u64, declared: &[LostBlocks], losses: &mut Vec<LostBlocks>) {
@@ -145,10 +170,19 @@ impl Recovered {
             let record = &found.record;
             let followed = self.replay_record(found, position);
             if let Ok(slot) = followed {
+                self.follow_life(&record.header);
                 let offset = block.header.offset + record.body_start as u64;
                 self.groups.settle(slot, position, block.header.file, offset);
             }
         }
+    }
+
+    fn follow_life(&mut self, header: &RecordHeader) {
+        match header.kind {
+            RecordKind::Close => self.closed.insert(header.group),
+            RecordKind::Open => self.closed.remove(&header.group),
+            _ => false,
+        };
     }
 
     fn replay_record(&mut self, found: &FoundRecord, position: Position) -> Result<SlotId, Unfit> {

@@ -1,9 +1,10 @@
 //! Reading one file of the ring: which blocks are in it, and what of each is whole.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 
 use crate::PAGE;
-use crate::block::{BlockHeader, BlockRecord};
+use crate::block::{BlockHeader, BlockRecord, KIND};
 use crate::record::RecordKind;
 
 /// Bytes asked for at a time.
@@ -29,6 +30,19 @@ pub struct FoundRecord {
     pub body: Vec<u8>,
 }
 
+/// Where the two marks stand in the front of a block by which it is known.
+const MAGIC: Range<usize> = 16..24;
+const JOURNAL: Range<usize> = 32..48;
+
+/// What is left of blocks that cannot be read. A write that was cut short leaves none of it: a header lies in one sector.
+#[derive(Clone, Debug, Default)]
+pub struct Remains {
+    /// File and offset of pages that cannot be read, or begin like a block of this journal and are none.
+    pub(super) places: BTreeSet<(u32, u64)>,
+    /// The highest number of a block that lies where it does not belong.
+    pub(super) strayed: u64,
+}
+
 /// What takes the blocks of a file as they are found: header, its checksum, and all bytes of the block.
 pub type BlockSink<'a> = &'a mut dyn FnMut(&BlockHeader, u128, &[u8]);
 
@@ -47,6 +61,7 @@ pub struct FileScan {
     begun: Vec<u8>,
     /// After an unreadable piece: its pages one by one, so that the readable ones count.
     pages: Option<Pages>,
+    remains: Remains,
 }
 
 #[derive(Debug, Default)]
@@ -55,6 +70,14 @@ struct Pages {
     attempts: u8,
     bytes: Vec<u8>,
     left: VecDeque<usize>,
+}
+
+impl Remains {
+    /// Of two files together.
+    pub fn add(&mut self, other: Self) {
+        self.places.extend(other.places);
+        self.strayed = self.strayed.max(other.strayed);
+    }
 }
 
 impl FoundBlock {
@@ -76,7 +99,15 @@ impl FileScan {
     /// A scan of file number `file` of the journal with this mark.
     #[must_use]
     pub fn new(journal: u128, file: u32, file_bytes: u64) -> Self {
-        Self { journal, file, file_bytes, piece: 0, begun: Vec::new(), pages: None }
+        Self {
+            journal,
+            file,
+            file_bytes,
+            piece: 0,
+            begun: Vec::new(),
+            pages: None,
+            remains: Remains::default(),
+        }
     }
 
     /// What to read next: a position in the file and how many bytes. Pieces follow each other; only behind one that
@@ -104,6 +135,8 @@ impl FileScan {
             if let Some(bytes) = bytes {
                 let count = bytes.len().min(PAGE);
                 pages.bytes[page..page + count].copy_from_slice(&bytes[..count]);
+            } else {
+                self.remains.places.insert((self.file, self.piece + page as u64));
             }
             if pages.left.is_empty() {
                 let bytes = self.pages.take().unwrap_or_default().bytes;
@@ -130,6 +163,7 @@ impl FileScan {
         while at < piece.len() {
             let rest = &piece[at..];
             let Some((header, checksum)) = self.block_at(rest, self.piece + at as u64) else {
+                self.note_remains(rest, self.piece + at as u64);
                 at += PAGE;
                 continue;
             };
@@ -154,6 +188,29 @@ impl FileScan {
             self.begun.clear();
         }
         missing
+    }
+
+    /// What the pages say that begin no block, once nothing is wanted any more.
+    #[must_use]
+    pub fn into_remains(self) -> Remains {
+        self.remains
+    }
+
+    /// Looks at a page that begins no block.
+    fn note_remains(&mut self, page: &[u8], offset: u64) {
+        match BlockHeader::decode(page) {
+            Ok((header, _)) if header.journal == self.journal => {
+                self.remains.strayed = self.remains.strayed.max(header.sequence);
+            }
+            Ok(_) => {}
+            Err(_) => {
+                let marked = page.get(MAGIC) == Some(&KIND.magic)
+                    || page.get(JOURNAL) == Some(&self.journal.to_le_bytes());
+                if marked {
+                    self.remains.places.insert((self.file, offset));
+                }
+            }
+        }
     }
 
     /// A header of this journal that is where it says it is, of a block that fits its file.

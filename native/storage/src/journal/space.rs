@@ -96,11 +96,17 @@ impl Space {
         if self.offset + bytes <= limits.file_bytes {
             return true;
         }
-        let Some(file) = self.free.pop_front() else { return false };
+        let Some(file) = self.free.front().copied() else { return false };
+        self.move_to(file, sequence);
+        true
+    }
+
+    /// The next block, of this number, goes to the front of a free file.
+    pub(super) fn move_to(&mut self, file: u32, sequence: u64) {
+        self.free.retain(|free| *free != file);
         self.order.push_back((file, sequence));
         self.file = file;
         self.offset = 0;
-        true
     }
 
     /// The oldest file, if it is not the one that is written and all of it is synced.

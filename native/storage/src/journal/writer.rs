@@ -34,8 +34,8 @@ pub struct PrepareJournal {
     pub(super) oldest: u64,
     pub(super) reclaim: Reclaim,
 
-    /// The block being written, and its file.
-    writing: Option<(u64, u32)>,
+    /// The block being written.
+    writing: Option<Writing>,
     /// Written, not synced: sequence and file.
     unsynced: VecDeque<(u64, u32)>,
     /// What the sync under way covers, and its file.
@@ -49,10 +49,19 @@ pub struct PrepareJournal {
     pub(super) failed: bool,
     pub(super) planted: Planted,
 
-    /// The header of the record at hand, encoded.
+    /// The header at hand, of a record or of a block, encoded.
     encoded: Vec<u8>,
-    /// The memory of a block that was written.
-    spare: Buffer,
+    /// The memory of blocks that were written: of two at most, for one is written while the next is laid out.
+    spare: Vec<Buffer>,
+}
+
+/// A write under way.
+#[derive(Clone, Copy, Debug)]
+struct Writing {
+    sequence: u64,
+    file: u32,
+    /// Whether it ends with a sync.
+    sync: bool,
 }
 
 impl PrepareJournal {
@@ -91,8 +100,8 @@ impl PrepareJournal {
             last_records: 0,
             failed: false,
             planted: Planted::default(),
-            encoded: Vec::with_capacity(RECORD_HEADER),
-            spare: Buffer::default(),
+            encoded: Vec::with_capacity(BLOCK_HEADER),
+            spare: Vec::new(),
         };
         if this.space.order.is_empty() {
             this.space.order.push_back((this.space.file, this.next_sequence));
@@ -230,7 +239,7 @@ impl PrepareJournal {
         if self.is_quiet() && self.told_through < self.last_records {
             self.queue.want_block();
         }
-        self.spare = Buffer::default();
+        self.spare = Vec::new();
         self.queue.forget_spare();
     }
 
@@ -243,6 +252,7 @@ impl PrepareJournal {
         if self.failed {
             return;
         }
+        let was_writing = self.writing.is_some();
         if self.syncing.is_none() {
             self.start_sync(effects);
         }
@@ -253,6 +263,10 @@ impl PrepareJournal {
         self.drive_reclaim(effects);
         // Relocation may have filled an empty queue.
         self.start_write(effects);
+        // Not in a step that began a write: that must reach the disk first.
+        if was_writing {
+            self.queue.lay_out_ahead(&mut self.spare);
+        }
     }
 
     fn start_sync(&mut self, effects: &mut Vec<Effect>) {
@@ -277,7 +291,7 @@ impl PrepareJournal {
         if is_window_full || !self.space.make_place(bytes, self.next_sequence, &self.limits) {
             return;
         }
-        let Some(forming) = self.queue.pop() else { return };
+        let Some(mut forming) = self.queue.pop() else { return };
         let sequence = self.next_sequence;
         let vouches = self.planted.has(Plant::VouchesUnsynced);
         let header = BlockHeader {
@@ -293,24 +307,31 @@ impl PrepareJournal {
             records: 0,
             directory_checksum: 0,
         };
-        let spare = std::mem::take(&mut self.spare);
-        let (buffer, header, checksum) = block::encode(header, forming.directory(), forming.bodies(), spare);
+        let mut buffer = forming.lay_out(&mut self.spare);
+        let (header, checksum) = block::seal(&mut buffer, forming.records(), header, &mut self.encoded);
         self.settle(&forming, sequence);
         self.told_through = header.synced_through;
-        if !forming.is_empty() {
+        if forming.records() > 0 {
             self.last_records = sequence;
         }
         self.queue.recycle(forming);
         self.next_sequence += 1;
         self.previous = checksum;
-        self.writing = Some((sequence, self.space.file));
-        effects.push(Effect::Write { file: self.space.file, offset: self.space.offset, buffer });
+        let (file, offset, sync) = (self.space.file, self.space.offset, self.syncs_with_write());
+        self.writing = Some(Writing { sequence, file, sync });
+        effects.push(Effect::Write { file, offset, buffer, sync });
         self.space.offset += u64::from(header.bytes);
+    }
+
+    /// Whether the write that begins now ends with its sync. That saves a way to the disk and back, and costs the next block
+    /// its head start: so it is done when none is waiting, nor a sync of the blocks before.
+    fn syncs_with_write(&self) -> bool {
+        self.queue.is_empty() && self.unsynced.is_empty() && self.syncing.is_none()
     }
 
     /// Tells the groups where the records of a block lie.
     fn settle(&mut self, forming: &Forming, sequence: u64) {
-        let mut start = BLOCK_HEADER + forming.directory().len();
+        let mut start = BLOCK_HEADER + RECORD_HEADER * forming.records();
         for (index, (slot, length)) in (0_u32..).zip(forming.slots()) {
             let position = Position { block: sequence, index };
             self.groups.settle(slot, position, self.space.file, self.space.offset + start as u64);
@@ -319,9 +340,10 @@ impl PrepareJournal {
     }
 
     fn written(&mut self, buffer: Buffer, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
-        let Some((sequence, file)) = self.writing.take() else { return };
-        self.spare = buffer;
+        let Some(Writing { sequence, file, sync }) = self.writing.take() else { return };
+        self.spare.push(buffer);
         match result {
+            Ok(()) if sync => self.durable(sequence, effects),
             Ok(()) => self.unsynced.push_back((sequence, file)),
             Err(error) => self.fail(file, error, effects),
         }
@@ -341,6 +363,10 @@ impl PrepareJournal {
         while self.unsynced.front().is_some_and(|(sequence, _)| *sequence <= through) {
             self.unsynced.pop_front();
         }
+        self.durable(through, effects);
+    }
+
+    fn durable(&mut self, through: u64, effects: &mut Vec<Effect>) {
         self.synced_through = through;
         effects.push(Effect::Durable { through });
         self.reclaim_synced();

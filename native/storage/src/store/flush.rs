@@ -37,6 +37,7 @@ impl Group {
             Order::TruncatePrefix { generation, offset } => {
                 *generation != present || self.before(*offset).is_empty()
             }
+            Order::WriteIndex { entry, .. } => !self.listed.segments.contains(entry),
             _ => false,
         }
     }
@@ -152,6 +153,11 @@ impl Group {
                 plan.push(Step::SyncDirectory(self.home.directory()));
                 (Running::WritingState { op }, plan)
             }
+            Order::WriteIndex { entry, bytes } => {
+                let mut plan = Plan::new();
+                replace(&mut plan, self.home.index(&entry), bytes);
+                (Running::WritingIndex, plan)
+            }
             Order::DropState { op } => {
                 (Running::DroppingState { op }, vec![Step::Remove(self.home.state(op))])
             }
@@ -214,18 +220,19 @@ impl Group {
         match running {
             Running::Appending { count, listed } => self.appended(count, listed, effects),
             Running::Sealing { listed } => {
-                self.listed = listed;
+                self.set_list(listed);
                 self.tail = None;
             }
             Running::Purging { listed, op, .. } => {
-                self.listed = listed;
+                self.set_list(listed);
                 self.tail = None;
                 self.present = true;
                 effects.push(Effect::Synced { group, op });
             }
             Running::Truncating { listed, .. } => {
-                self.listed = listed;
+                self.set_list(listed);
                 self.present = true;
+                effects.push(Effect::Truncated { group });
             }
             Running::WritingState { op } => {
                 self.present = true;
@@ -235,14 +242,17 @@ impl Group {
             Running::Importing { entry } => self.imported(entry, effects),
             Running::Installing { generation, op, .. } => self.installed(generation, op, effects),
             Running::GivingUp => self.incoming = None,
-            Running::Opening(_) | Running::Reading { .. } | Running::DroppingState { .. } => {}
+            Running::Opening(_)
+            | Running::Reading { .. }
+            | Running::DroppingState { .. }
+            | Running::WritingIndex => {}
         }
     }
 
     fn appended(&mut self, count: usize, listed: Option<SegmentsFile>, effects: &mut Vec<Effect>) {
         self.present = true;
         if let Some(listed) = listed {
-            self.listed = listed;
+            self.set_list(listed);
         }
         let mut op = 0;
         for batch in self.pending.drain(..count.min(self.pending.len())) {
@@ -251,6 +261,7 @@ impl Group {
             tail.last_op = batch.op;
             tail.stale_to = 0;
             self.pending_bytes -= batch.bytes.len();
+            self.pending_messages -= u64::from(batch.messages);
             op = batch.op;
         }
         self.asked &= !self.pending.is_empty();

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use ng_io::{Buffer, Instant};
 
+use super::fetch::Fetch;
 use super::flush::Trash;
 use super::opening::Opening;
 use super::plan::{Plan, Step};
 use super::tail::Tail;
-use super::{CommittedBatch, Held, StoreLimits, Vouched};
+use super::{CommittedBatch, GroupFigures, Held, StoreDamage, StoreLimits, Vouched};
 use crate::home::GroupHome;
 use crate::segments_file::{SegmentEntry, SegmentsFile};
 
@@ -42,6 +43,17 @@ pub(super) struct Group {
     pub(super) unread: u8,
     /// Segments of a state that comes from another replica.
     pub(super) incoming: Option<Vec<SegmentEntry>>,
+    /// Fetches that have not begun.
+    pub(super) fetches: VecDeque<Fetch>,
+    /// Whether it waits for a lane of the readers.
+    pub(super) reads_queued: bool,
+    /// Fetches under way.
+    pub(super) reading: u32,
+    /// Why it is damaged.
+    pub(super) damage: Option<StoreDamage>,
+    /// Bytes and messages of the sealed segments of the list.
+    pub(super) sealed: (u64, u64),
+    pub(super) pending_messages: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +101,18 @@ pub(super) enum Order {
     DropState {
         op: u64,
     },
+    /// The index was made anew.
+    WriteIndex {
+        entry: SegmentEntry,
+        bytes: Vec<u8>,
+    },
+}
+
+impl Order {
+    /// Whether files go that somebody may be reading.
+    pub(super) const fn removes(&self) -> bool {
+        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Remove | Self::Install { .. })
+    }
 }
 
 /// The plan under way.
@@ -132,6 +156,17 @@ pub(super) enum Running {
     DroppingState {
         op: u64,
     },
+    WritingIndex,
+}
+
+impl Running {
+    /// Whether files go that somebody may be reading.
+    pub(super) const fn removes(&self) -> bool {
+        matches!(
+            self,
+            Self::Purging { .. } | Self::Truncating { .. } | Self::Removing | Self::Installing { .. }
+        )
+    }
 }
 
 impl Group {
@@ -163,18 +198,49 @@ impl Group {
             waits_for_space: false,
             unread: 0,
             incoming: None,
+            fetches: VecDeque::new(),
+            reads_queued: false,
+            reading: 0,
+            damage: None,
+            sealed: (0, 0),
+            pending_messages: 0,
         }
     }
 
     pub(super) fn held(&self) -> Held {
-        let sealed: u64 = self.listed.segments.iter().map(|entry| entry.bytes).sum();
         Held {
             first_offset: self.listed.segments.first().map(|entry| entry.base_offset),
             last_offset: self.last_offset(),
             generation: self.generation,
-            bytes: sealed + self.tail.as_ref().map_or(0, |tail| tail.bytes),
+            bytes: self.sealed.0 + self.tail.as_ref().map_or(0, |tail| tail.bytes),
             segments: self.listed.segments.len(),
         }
+    }
+
+    /// Takes over a list of segments as that which is on the disk.
+    pub(super) fn set_list(&mut self, listed: SegmentsFile) {
+        let sums = |(bytes, messages): (u64, u64), entry: &SegmentEntry| {
+            (bytes + entry.bytes, messages + u64::from(entry.messages))
+        };
+        self.sealed = listed.segments.iter().fold((0, 0), sums);
+        self.listed = listed;
+    }
+
+    /// What it holds of the present generation.
+    pub(super) fn figures(&self) -> GroupFigures {
+        let mut figures = GroupFigures { segments: 1, bytes: 0, messages: 0 };
+        if self.is_purging() {
+            for batch in self.in_memory() {
+                figures.bytes += batch.bytes.len() as u64;
+                figures.messages += u64::from(batch.messages);
+            }
+            return figures;
+        }
+        let tail = self.tail.as_ref().map_or((0, 0), |tail| (tail.bytes, tail.messages));
+        figures.segments = self.listed.segments.len().max(1);
+        figures.bytes = self.sealed.0 + tail.0 + self.pending_bytes as u64;
+        figures.messages = self.sealed.1 + tail.1 + self.pending_messages;
+        figures
     }
 
     /// The last offset in the segments.
@@ -193,7 +259,7 @@ impl Group {
     /// Drops the pending batches that the directory turned out to hold.
     pub(super) fn drop_known(&mut self) {
         let pending = std::mem::take(&mut self.pending);
-        self.pending_bytes = 0;
+        (self.pending_bytes, self.pending_messages) = (0, 0);
         for batch in pending {
             self.take(batch);
         }
@@ -211,6 +277,7 @@ impl Group {
             return;
         }
         self.pending_bytes += batch.bytes.len();
+        self.pending_messages += u64::from(batch.messages);
         self.pending.push_back(batch);
     }
 
@@ -222,6 +289,7 @@ impl Group {
         };
         self.pending.truncate(written);
         self.pending_bytes = self.pending.iter().map(|batch| batch.bytes.len()).sum();
+        self.pending_messages = self.pending.iter().map(|batch| u64::from(batch.messages)).sum();
         self.asked = false;
     }
 
@@ -252,7 +320,8 @@ impl Group {
         limits: &StoreLimits,
         trash: impl FnOnce() -> Trash,
     ) -> Option<(Running, Plan)> {
-        if self.running.is_some() || self.waits_for_space {
+        let readers_first = self.reading > 0 && self.orders.front().is_some_and(Order::removes);
+        if self.running.is_some() || self.waits_for_space || readers_first {
             return None;
         }
         if self.phase == Phase::Damaged {
@@ -277,7 +346,11 @@ impl Group {
             Running::GivingUp => Order::GiveUp,
             Running::Installing { generation, op, since } => Order::Install { generation, op, since },
             Running::DroppingState { op } => Order::DropState { op },
-            Running::Appending { .. } | Running::Sealing { .. } | Running::Opening(_) => return true,
+            // An index that is not written is made again when it is needed.
+            Running::Appending { .. }
+            | Running::Sealing { .. }
+            | Running::Opening(_)
+            | Running::WritingIndex => return true,
             Running::Importing { .. } | Running::Reading { .. } | Running::WritingState { .. } => {
                 return false;
             }
@@ -298,8 +371,16 @@ impl Group {
         }
     }
 
+    fn is_read(&self) -> bool {
+        self.reading > 0 || !self.fetches.is_empty()
+    }
+
     /// Whether nothing is under way or waits.
     pub(super) fn is_settled(&self) -> bool {
-        self.running.is_none() && self.orders.is_empty() && self.pending.is_empty() && self.incoming.is_none()
+        self.running.is_none()
+            && self.orders.is_empty()
+            && self.pending.is_empty()
+            && self.incoming.is_none()
+            && !self.is_read()
     }
 }

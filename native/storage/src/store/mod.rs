@@ -7,16 +7,23 @@
 //! Batches leave memory by write-behind: when a group has enough of them, when it is told, or when they have waited long
 //! enough. Nothing here is acknowledged to anybody; the journal holds what is not [`Effect::Synced`] yet.
 
+mod fetch;
 mod flush;
 mod group;
 mod incoming;
+mod index_cache;
+mod locate;
 mod opening;
+mod places;
 pub mod plan;
+mod readers;
 mod received;
+mod reindex;
 mod scan;
 mod segments;
 pub mod shell;
 mod tail;
+mod walk;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,9 +32,13 @@ use std::time::Duration;
 use ng_io::{Buffer, IoError};
 use thiserror::Error;
 
+pub use fetch::{Fetch, Fetched};
 pub use incoming::{ExportPlan, ExportedFile, sealed_bytes};
+pub use locate::{LastBegin, Sought};
+pub use readers::READERS;
 pub use received::ReceivedSegment;
 pub use segments::SegmentStore;
+pub use walk::FoundBatches;
 
 use crate::refusal::Refusal;
 use crate::segments_file::SegmentEntry;
@@ -49,7 +60,7 @@ pub struct StoreLimits {
     pub buffered_bytes_max: usize,
     /// The largest batch there can be.
     pub batch_bytes_max: u64,
-    /// Plans under way at a time: the lanes of the shell.
+    /// Plans under way at a time that write: lanes of the shell. [`READERS`] more follow, for those that read.
     pub lanes: u32,
     /// How long to wait after the disk was full.
     pub retry_delay: Duration,
@@ -111,6 +122,17 @@ pub struct Held {
     pub segments: usize,
 }
 
+/// What a group holds, whether on the disk or still on its way there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupFigures {
+    /// How many segments; one at least.
+    pub segments: usize,
+    /// Bytes of batches.
+    pub bytes: u64,
+    /// Messages.
+    pub messages: u64,
+}
+
 /// What the store wants done, or says.
 #[derive(Debug)]
 pub enum Effect {
@@ -143,6 +165,11 @@ pub enum Effect {
         /// Up to and with this op.
         op: u64,
     },
+    /// Segments of a group that lie before an offset are gone.
+    Truncated {
+        /// Which group.
+        group: u64,
+    },
     /// There is no space, or no descriptor: what is buffered stays so and is tried again.
     Pressure {
         /// Which group.
@@ -163,6 +190,15 @@ pub enum Effect {
         offset: u64,
         /// What is there; `None` if it cannot be read, or is not there any more.
         bytes: Option<Buffer>,
+    },
+    /// What came of [`SegmentStore::fetch`].
+    Fetched {
+        /// Which group.
+        group: u64,
+        /// Who asked.
+        asker: u64,
+        /// What came of it.
+        fetched: Fetched,
     },
     /// A piece of a state from another replica is written.
     Imported {

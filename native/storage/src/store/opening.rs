@@ -66,6 +66,7 @@ impl Group {
             Err(damage) => {
                 self.phase = Phase::Damaged;
                 self.tail = None;
+                self.damage = Some(damage.clone());
                 effects.push(Effect::Damaged { group: self.id, damage });
             }
         }
@@ -123,7 +124,7 @@ impl Group {
         let unsealed =
             listed.segments.last().filter(|entry| !entry.is_sealed()).map(|entry| entry.base_offset);
         let first_op = listed.first_op;
-        self.listed = listed;
+        self.set_list(listed);
         let Some(base_offset) = unsealed else { return Ok(Progress::Done) };
         let mut tail = Tail::new(base_offset, first_op);
         tail.last_op = first_op.max(self.vouched.map_or(0, |vouched| vouched.op));

@@ -8,6 +8,7 @@ use super::flush::Trash;
 use super::group::{Group, Order, Phase, Running};
 use super::incoming::ExportPlan;
 use super::plan::{PlanFault, PlanResult, paged};
+use super::readers::Readers;
 use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouched};
 use crate::home::Home;
 use crate::metadata_state::MetadataState;
@@ -18,8 +19,8 @@ use crate::segments_file::SegmentEntry;
 pub struct SegmentStore {
     owner: StoreOwner,
     home: Home,
-    limits: StoreLimits,
-    groups: BTreeMap<u64, Group>,
+    pub(super) limits: StoreLimits,
+    pub(super) groups: BTreeMap<u64, Group>,
     /// Which group has which lane.
     lanes: Vec<Option<u64>>,
     ready: VecDeque<u64>,
@@ -28,7 +29,8 @@ pub struct SegmentStore {
     buffered_bytes: usize,
     /// Counts what went to the trash.
     retired: u64,
-    failed: bool,
+    pub(super) failed: bool,
+    pub(super) readers: Readers,
 }
 
 impl SegmentStore {
@@ -47,6 +49,7 @@ impl SegmentStore {
             buffered_bytes: 0,
             retired: 0,
             failed: false,
+            readers: Readers::new(),
         }
     }
 
@@ -57,6 +60,11 @@ impl SegmentStore {
         self.group(group).vouched = vouched;
         self.enqueue(group);
         self.pump(effects);
+    }
+
+    /// Takes over a group that was made just now: it has no directory, which need not be looked for.
+    pub fn begin(&mut self, group: u64) {
+        self.group(group).phase = Phase::Open;
     }
 
     /// Takes a committed batch. One that is in the segments already is dropped: a start applies ops again.
@@ -110,6 +118,7 @@ impl SegmentStore {
     /// Moves a group's directory into the trash: [`Effect::Removed`].
     pub fn remove(&mut self, group: u64, effects: &mut Vec<Effect>) {
         self.drop_pending(group);
+        self.dismiss_readers(group, effects);
         self.group(group).orders.clear();
         self.order(group, Order::Remove, effects);
     }
@@ -220,13 +229,16 @@ impl SegmentStore {
             return;
         }
         match event {
+            Event::Ended { lane, result } if lane >= self.limits.lanes => {
+                self.read_ended(lane - self.limits.lanes, result, effects);
+            }
             Event::Ended { lane, result } => self.ended(lane, result, now, effects),
             Event::Due => self.look_at_due(now),
         }
         self.pump(effects);
     }
 
-    fn group(&mut self, group: u64) -> &mut Group {
+    pub(super) fn group(&mut self, group: u64) -> &mut Group {
         let (home, node) = (&self.home, self.owner.node);
         self.groups.entry(group).or_insert_with(|| Group::new(group, node, home.group(group)))
     }
@@ -265,7 +277,7 @@ impl SegmentStore {
         }
     }
 
-    fn enqueue(&mut self, group: u64) {
+    pub(super) fn enqueue(&mut self, group: u64) {
         if let Some(found) = self.groups.get_mut(&group).filter(|found| !found.queued) {
             found.queued = true;
             self.ready.push_back(group);
@@ -273,7 +285,12 @@ impl SegmentStore {
     }
 
     /// Gives free lanes to groups that have something to do.
-    fn pump(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn pump(&mut self, effects: &mut Vec<Effect>) {
+        self.pump_plans(effects);
+        self.pump_readers(effects);
+    }
+
+    fn pump_plans(&mut self, effects: &mut Vec<Effect>) {
         while let Some(lane) = self.lanes.iter().position(Option::is_none) {
             let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else { return };
             let Some(found) = self.groups.get_mut(&group) else { continue };
@@ -281,7 +298,10 @@ impl SegmentStore {
             let name =
                 format!("{group:016x}-{}-{}-{}", self.owner.shard, self.owner.incarnation, self.retired);
             let trash = || Trash { directory: self.home.trash(), name };
-            let Some((running, plan)) = found.next(&self.limits, trash) else { continue };
+            let next = found.next(&self.limits, trash);
+            self.wake_readers(group);
+            let Some((running, plan)) = next else { continue };
+            let Some(found) = self.groups.get_mut(&group) else { continue };
             self.retired += 1;
             found.running = Some(running);
             self.lanes[lane] = Some(group);
@@ -348,9 +368,10 @@ impl SegmentStore {
     }
 
     /// Forgets a group that was just removed.
-    fn bury(&mut self, group: u64, effects: &[Effect]) {
+    fn bury(&mut self, group: u64, effects: &mut Vec<Effect>) {
         let removed = |effect: &Effect| matches!(effect, Effect::Removed { group: gone } if *gone == group);
         if effects.iter().any(removed) {
+            self.dismiss_readers(group, effects);
             self.drop_group(group);
         }
     }

@@ -36,8 +36,10 @@ struct Lane {
 struct OpenFile {
     handle: Handle,
     used: u64,
-    /// The lane whose plan uses the file; `usize::MAX` for one that stays open.
-    pinned: Option<usize>,
+    /// The lanes whose plans use the file, each by its bit.
+    pins: u64,
+    /// Whether it stays open whatever comes.
+    kept: bool,
 }
 
 impl PlanShell {
@@ -45,6 +47,7 @@ impl PlanShell {
     /// open, and `lanes` more while plans run.
     #[must_use]
     pub fn new(first_token: u64, lanes: usize, files_max: usize, direct: bool) -> Self {
+        debug_assert!(lanes <= u64::BITS as usize, "a file has a bit for each lane");
         Self {
             first_token,
             lanes: (0..lanes).map(|_| Lane::default()).collect(),
@@ -57,7 +60,7 @@ impl PlanShell {
 
     /// Takes a file that is open already and stays so.
     pub fn keep(&mut self, path: PathBuf, handle: Handle) {
-        self.files.insert(path, OpenFile { handle, used: 0, pinned: Some(usize::MAX) });
+        self.files.insert(path, OpenFile { handle, used: 0, pins: 0, kept: true });
     }
 
     /// Whether a completion with this token is for [`PlanShell::completed`].
@@ -103,8 +106,8 @@ impl PlanShell {
     fn end<D: Driver>(&mut self, driver: &mut D, lane: usize) {
         self.close_passing(driver, lane);
         self.lanes[lane] = Lane::default();
-        for file in self.files.values_mut().filter(|file| file.pinned == Some(lane)) {
-            file.pinned = None;
+        for file in self.files.values_mut() {
+            file.pins &= !(1 << lane);
         }
     }
 
@@ -191,22 +194,25 @@ impl PlanShell {
         let file = self.files.get_mut(path)?;
         self.uses += 1;
         file.used = self.uses;
-        if file.pinned.is_none() {
-            file.pinned = Some(lane);
-        }
+        file.pins |= 1 << lane;
         Some(file.handle)
     }
 
     fn cache<D: Driver>(&mut self, driver: &mut D, lane: usize, path: PathBuf, handle: Handle) {
+        if self.files.contains_key(&path) {
+            // Two lanes opened it at the same time.
+            self.lanes[lane].passing = Some(handle);
+            return;
+        }
         if self.files.len() >= self.files_max {
-            let idle = self.files.iter().filter(|(_, file)| file.pinned.is_none());
+            let idle = self.files.iter().filter(|(_, file)| file.pins == 0 && !file.kept);
             let oldest = idle.min_by_key(|(_, file)| file.used).map(|(path, _)| path.clone());
             if let Some(file) = oldest.and_then(|path| self.files.remove(&path)) {
                 driver.close(file.handle);
             }
         }
         self.uses += 1;
-        self.files.insert(path, OpenFile { handle, used: self.uses, pinned: Some(lane) });
+        self.files.insert(path, OpenFile { handle, used: self.uses, pins: 1 << lane, kept: false });
     }
 
     /// Closes a file that is about to lose its name, and all below a directory.

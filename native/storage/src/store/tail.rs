@@ -11,7 +11,7 @@ use crate::index::{Index, IndexEntry};
 use crate::segments_file::SegmentEntry;
 
 /// Bytes of a segment that one entry of its index stands for.
-const INDEX_SPAN: u64 = 64 * 1024;
+pub(super) const INDEX_SPAN: u64 = 64 * 1024;
 
 /// The unsealed segment of a group.
 #[derive(Debug)]
@@ -111,6 +111,16 @@ impl Tail {
         }
     }
 
+    /// Greatest timestamp of its batches.
+    pub(super) const fn max_timestamp(&self) -> u64 {
+        self.timestamps.1
+    }
+
+    /// Where some of its batches lie.
+    pub(super) fn places(&self) -> &[IndexEntry] {
+        &self.index
+    }
+
     /// What SEGMENTS says of it while it is not sealed.
     pub(super) fn entry(&self) -> SegmentEntry {
         SegmentEntry {
@@ -119,6 +129,7 @@ impl Tail {
             min_timestamp: 0,
             max_timestamp: 0,
             bytes: 0,
+            messages: 0,
             generation: 0,
             footer: 0,
         }
@@ -145,6 +156,7 @@ impl Tail {
             min_timestamp: self.timestamps.0,
             max_timestamp: self.timestamps.1,
             bytes: self.bytes,
+            messages: u32::try_from(self.messages).unwrap_or(u32::MAX),
             footer: checksum,
             ..self.entry()
         };

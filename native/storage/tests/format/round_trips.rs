@@ -171,6 +171,7 @@ proptest! {
             min_timestamp: 1,
             max_timestamp: 2,
             bytes: u64::from(seed),
+            messages: !seed,
             generation: seed,
             footer: 3,
         });

@@ -94,7 +94,9 @@ pub(crate) fn block(header: BlockHeader, records: &[(RecordHeader, Vec<u8>)]) ->
         record.encode(&mut directory);
     }
     let bodies = records.iter().map(|(_, body)| body.as_slice());
-    block::encode(header, &directory, bodies, Buffer::default())
+    let mut bytes = block::lay_out(&directory, bodies, Buffer::default());
+    let (header, checksum) = block::seal(&mut bytes, records.len(), header, &mut Vec::new());
+    (bytes, header, checksum)
 }
 
 /// Two blocks of records, then a mark, then unwritten space.
@@ -198,6 +200,7 @@ pub(crate) fn segments_file() -> SegmentsFile {
         min_timestamp: 1_700_000_000_000_000,
         max_timestamp: 1_700_000_000_000_900,
         bytes: 5_037,
+        messages: 9,
         generation: 2,
         footer: checksum(b"a footer"),
     };
@@ -205,6 +208,7 @@ pub(crate) fn segments_file() -> SegmentsFile {
         base_offset: 111,
         last_offset: u64::MAX,
         bytes: 0,
+        messages: 0,
         generation: 0,
         footer: 0,
         ..sealed

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ng_io::SimulatedEnvironment;
-use ng_storage::block::BlockHeader;
+use ng_storage::block::{BlockHeader, KIND};
 use ng_storage::journal::recovery::{Damage, recover};
-use ng_storage::journal::scan::FoundBlock;
+use ng_storage::journal::scan::{FoundBlock, Remains};
 use ng_storage::journal::{Event, SlotState};
 
 use crate::rig::{Found, LIMITS, Rig, path, prepare};
@@ -83,6 +83,78 @@ fn an_unreadable_sector_is_reported_or_of_no_account() {
     assert!(reported > 50, "{reported}");
 }
 
+/// A journal of which every op was acknowledged in a block of its own, and nothing was written behind the last one: its file
+/// and where that block begins there.
+fn cut_short(ops: u64) -> (SimulatedEnvironment, u32, usize) {
+    let mut rig = Rig::create(11);
+    rig.settle();
+    for op in 1..=ops {
+        rig.append(prepare(5, op, 1, &body(op)), body(op)).expect("room");
+        rig.settle();
+    }
+    rig.environment.kill();
+    let blocks = (0..2).flat_map(|file| {
+        let bytes = rig.environment.file_bytes(&path(file)).unwrap_or_default();
+        bytes.chunks(4096).filter_map(|page| Some(BlockHeader::decode(page).ok()?.0)).collect::<Vec<_>>()
+    });
+    let last = blocks.max_by_key(|header| header.sequence).expect("a block");
+    (rig.environment, last.file, usize::try_from(last.offset).expect("small"))
+}
+
+/// Once a replica denied an operation that it had acknowledged: bits of the last block's header had rotted before a further
+/// block could say that it was there.
+#[test]
+fn the_last_block_is_missed_though_no_block_vouches_for_it() {
+    for ops in [1, 5, 15, 16] {
+        let (whole, ..) = cut_short(ops);
+        assert_eq!(Found::read(whole, 2, &BTreeMap::new()).recovered.damage, [], "{ops} ops");
+        for byte in 0..136 {
+            let (environment, file, offset) = cut_short(ops);
+            assert!(environment.rot(&path(file), offset + byte, 1 << (byte % 8)));
+            assert!(is_missed(&environment, ops), "byte {byte} after {ops} ops");
+        }
+        let (environment, file, offset) = cut_short(ops);
+        assert!(environment.spoil(&path(file), offset));
+        assert!(is_missed(&environment, ops), "unreadable after {ops} ops");
+    }
+}
+
+/// What remains of a block may be what remains of one that counted no more: a start that goes on writes over it.
+#[test]
+fn remains_are_told_once() {
+    let (environment, ..) = cut_short(5);
+    for (at, byte) in (16..).zip(KIND.magic).filter(|(_, byte)| *byte != 0) {
+        assert!(environment.rot(&path(1), at, byte), "the second file is all zero");
+    }
+    let found = Found::read(environment, 2, &BTreeMap::new());
+    assert!(matches!(found.recovered.damage[..], [Damage::Blocks { .. }]));
+    let mut rig = found.resume();
+    rig.append(prepare(5, 6, 1, &body(6)), body(6)).expect("room");
+    rig.settle();
+    rig.environment.kill();
+    let found = rig.reopen(&BTreeMap::new());
+    assert_eq!((found.recovered.damage.len(), found.recovered.losses().len()), (0, 1));
+    assert_eq!(found.body(5, 6), Some(body(6)));
+}
+
+fn is_missed(environment: &SimulatedEnvironment, last_op: u64) -> bool {
+    let found = Found::read(environment.clone(), 2, &BTreeMap::new());
+    let losses = found.recovered.losses();
+    found.recovered.locate(5, last_op).is_none()
+        && matches!(found.recovered.damage[..], [Damage::Blocks { .. }])
+        && losses.iter().any(|loss| loss.proven && loss.last < found.recovered.next_sequence())
+}
+
+#[test]
+fn a_block_in_a_wrong_place_is_missed_in_its_own() {
+    let (environment, file, offset) = cut_short(5);
+    let bytes = environment.file_bytes(&path(file)).expect("the file");
+    for (at, byte) in (offset..).zip(&bytes[offset..offset + 4096]).filter(|(_, byte)| **byte != 0) {
+        assert!(environment.rot(&path(file), at, *byte) && environment.rot(&path(file), at + 8192, *byte));
+    }
+    assert!(is_missed(&environment, 5));
+}
+
 #[test]
 fn a_journal_without_a_single_block_is_damage() {
     let environment = written();
@@ -139,9 +211,12 @@ fn a_block_that_the_next_one_was_not_written_behind_is_damage() {
         FoundBlock { header, checksum: u128::from(sequence), records: Some(Vec::new()) }
     };
     let chained = vec![block(65, 0), block(66, 65), block(67, 66)];
-    assert_eq!(recover(chained, 2, &BTreeMap::new()).damage, []);
+    assert_eq!(recover(chained, &Remains::default(), 2, &BTreeMap::new()).damage, []);
     let phantom = vec![block(65, 0), block(66, 65), block(67, 99)];
-    assert_eq!(recover(phantom, 2, &BTreeMap::new()).damage, [Damage::Blocks { first: 66, last: 66 }]);
+    assert_eq!(
+        recover(phantom, &Remains::default(), 2, &BTreeMap::new()).damage,
+        [Damage::Blocks { first: 66, last: 66 }]
+    );
 }
 
 #[test]

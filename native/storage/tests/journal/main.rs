@@ -7,6 +7,7 @@ mod batches;
 mod crashes;
 mod damage;
 mod model;
+mod overlap;
 mod pressure;
 mod reclaim_damage;
 mod rig;

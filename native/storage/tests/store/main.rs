@@ -6,6 +6,7 @@
 mod crashes;
 mod damage;
 mod expected;
+mod fetching;
 #[path = "../directory/mortal.rs"]
 mod mortal;
 mod pressure;

@@ -9,7 +9,7 @@ use ng_storage::home::Home;
 use ng_storage::store::plan::PlanFault;
 use ng_storage::store::shell::PlanShell;
 use ng_storage::store::{
-    CommittedBatch, Effect, Event, Held, SegmentStore, StoreDamage, StoreLimits, StoreOwner, Vouched,
+    CommittedBatch, Effect, Event, Held, READERS, SegmentStore, StoreDamage, StoreLimits, StoreOwner, Vouched,
 };
 use ng_wire::batch::{build, stamp, verify};
 
@@ -67,12 +67,12 @@ impl<E: Environment> Rig<E> {
         environment.make_directories(&home.groups()).expect("a healthy disk");
         environment.make_directories(&home.trash()).expect("a healthy disk");
         environment.sync_directory(home.root()).expect("a healthy disk");
-        let limits = DriverLimits { operations_max: 8, handles_max: FILES_MAX + 4 };
+        let limits = DriverLimits { operations_max: 16, handles_max: FILES_MAX + 16 };
         let owner = StoreOwner { node: NODE, shard: 0, incarnation };
         Self {
             environment: environment.clone(),
             driver: environment.driver(limits).expect("a driver"),
-            shell: PlanShell::new(FIRST_TOKEN, LIMITS.lanes as usize, FILES_MAX, true),
+            shell: PlanShell::new(FIRST_TOKEN, (LIMITS.lanes + READERS) as usize, FILES_MAX, true),
             store: SegmentStore::new(owner, home.clone(), LIMITS),
             home,
             effects: Vec::new(),

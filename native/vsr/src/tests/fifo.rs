@@ -207,9 +207,8 @@ impl Line {
                 }
             }
             Happening::Fetched { to, life, snapshot } if self.lives(to, life) => {
-                let (anchor, clients) = (snapshot.anchor, snapshot.clients.clone().map(Box::new));
-                self.nodes[usize::from(to)].fetched = Some(*snapshot);
-                self.step(to, Event::Fetched { anchor, clients });
+                let event = self.nodes[usize::from(to)].fetched(*snapshot);
+                self.step(to, event);
             }
             Happening::Answer { request, answer } => {
                 if let Some(body) = self.client.answered(request, &answer, self.now, 3)

@@ -6,6 +6,7 @@ mod disk;
 mod fifo;
 mod gaps;
 mod hand;
+mod installing;
 mod judge;
 mod liveness;
 mod merging;

@@ -177,6 +177,17 @@ impl Node {
         Some(Snapshot { anchor, clients: replica.clients().cloned(), digests })
     }
 
+    /// A state is here: it can be taken over unless something is being executed.
+    pub(crate) fn fetched(&mut self, snapshot: Snapshot) -> Event {
+        let heard = self.replica.as_ref().map_or(0, |replica| replica.commit_min().0);
+        if self.digests.len() as u64 > heard {
+            return Event::FetchFailed;
+        }
+        let (anchor, clients) = (snapshot.anchor, snapshot.clients.clone().map(Box::new));
+        self.fetched = Some(snapshot);
+        Event::Fetched { anchor, clients }
+    }
+
     fn perform(&mut self, now: Ticks, asks: &mut Vec<Asks>) {
         let mut unreadable = Vec::new();
         for effect in std::mem::take(&mut self.effects).drain() {

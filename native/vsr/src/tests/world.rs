@@ -227,10 +227,8 @@ impl World {
             }
             Happening::Fetched { to, life, snapshot } => {
                 if self.alive(to, life) {
-                    let anchor = snapshot.anchor;
-                    let clients = snapshot.clients.clone().map(Box::new);
-                    self.nodes[usize::from(to)].fetched = Some(*snapshot);
-                    self.step(to, Event::Fetched { anchor, clients });
+                    let event = self.nodes[usize::from(to)].fetched(*snapshot);
+                    self.step(to, event);
                 }
             }
             Happening::Ask { client } => self.ask(client),

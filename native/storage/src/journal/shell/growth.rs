@@ -22,7 +22,7 @@ pub(super) struct Growth {
 impl<E: Environment> JournalShell<E> {
     pub(super) fn grow(&mut self, driver: &mut E::Driver, number: u32) {
         if self.growth.half.is_some() {
-            self.fill(driver);
+            self.fill(driver, Buffer::default());
             return;
         }
         let open = Operation::Open { path: self.path(number), options: self.options(true) };
@@ -34,7 +34,7 @@ impl<E: Environment> JournalShell<E> {
         match (outcome, self.growth.half) {
             (Outcome::Opened(Ok(handle)), None) => {
                 self.growth.half = Some((handle, 0));
-                self.fill(driver);
+                self.fill(driver, Buffer::default());
             }
             (Outcome::Opened(Ok(directory)), Some(_)) => {
                 self.growth.directory = Some(directory);
@@ -42,7 +42,7 @@ impl<E: Environment> JournalShell<E> {
             }
             (Outcome::Written { result: Ok(()), buffer }, Some((handle, written))) => {
                 self.growth.half = Some((handle, written + buffer.len() as u64));
-                self.fill(driver);
+                self.fill(driver, buffer);
             }
             (Outcome::Synced(Ok(())), Some((handle, _))) => {
                 if let Some(directory) = self.growth.directory.take() {
@@ -77,21 +77,22 @@ impl<E: Environment> JournalShell<E> {
         Some(Event::Grown(Err(error)))
     }
 
-    /// Writes the next piece, or syncs the file when it is whole.
-    fn fill(&self, driver: &mut E::Driver) {
+    /// Writes the next piece, or syncs the file when it is whole. `before` is the piece before, if there was one.
+    fn fill(&self, driver: &mut E::Driver, before: Buffer) {
         let Some((file, offset)) = self.growth.half else { return };
-        let next = match self.zeroes(offset) {
+        let next = match self.zeroes(offset, before) {
             Some(buffer) => Operation::WriteAt { file, buffer, offset, sync: false },
             None => Operation::Sync { file },
         };
         self.submit(driver, GROW, next);
     }
 
-    /// The piece of a new file that begins at `from`.
-    fn zeroes(&self, from: u64) -> Option<Buffer> {
+    /// The piece of a new file that begins at `from`, in the memory of the one before.
+    fn zeroes(&self, from: u64, before: Buffer) -> Option<Buffer> {
         const ZERO: [u8; PAGE] = [0; PAGE];
         let count = usize::try_from(FILL.min(self.limits.file_bytes - from)).ok()?;
-        let mut buffer = Buffer::aligned(count);
+        let mut buffer = if before.is_empty() { Buffer::aligned(count) } else { before };
+        buffer.truncate(count);
         while buffer.len() < count {
             buffer.extend_from_slice(&ZERO);
         }
@@ -100,14 +101,13 @@ impl<E: Environment> JournalShell<E> {
 
     /// The same in one go, for a start.
     pub(super) fn fill_now(&self, driver: &mut E::Driver, file: Handle, from: u64) -> Result<(), IoError> {
-        let mut offset = from;
-        while let Some(buffer) = self.zeroes(offset) {
-            let count = buffer.len() as u64;
+        let (mut offset, mut before) = (from, Buffer::default());
+        while let Some(buffer) = self.zeroes(offset, before) {
             let write = Operation::WriteAt { file, buffer, offset, sync: false };
-            if let Outcome::Written { result, .. } = self.run(driver, write)? {
-                result?;
-            }
-            offset += count;
+            let Outcome::Written { buffer, result } = self.run(driver, write)? else { break };
+            result?;
+            offset += buffer.len() as u64;
+            before = buffer;
         }
         self.sync_now(driver, file)
     }

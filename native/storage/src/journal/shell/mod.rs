@@ -59,25 +59,27 @@ pub fn file_name(number: u32) -> String {
 impl<E: Environment> JournalShell<E> {
     /// Starts whatever is to be done on the disk; leaves the rest of the effects to the caller.
     pub fn perform(&mut self, driver: &mut E::Driver, effects: &mut Vec<Effect>) {
-        let mut rest = Vec::new();
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::Write { file, offset, buffer } => {
-                    let write = Operation::WriteAt { file: self.handle(file), buffer, offset, sync: false };
-                    self.submit(driver, WRITE, write);
-                }
-                Effect::Sync { file } => {
-                    self.submit(driver, SYNC, Operation::Sync { file: self.handle(file) });
-                }
-                Effect::Read { file, offset, length } => {
-                    let buffer = Buffer::aligned(length);
-                    self.submit(driver, READ, Operation::ReadAt { file: self.handle(file), buffer, offset });
-                }
-                Effect::Grow { file } => self.grow(driver, file),
-                other => rest.push(other),
-            }
+        for effect in effects.extract_if(.., |effect| effect.is_of_the_disk()) {
+            self.start(driver, effect);
         }
-        *effects = rest;
+    }
+
+    fn start(&mut self, driver: &mut E::Driver, effect: Effect) {
+        match effect {
+            Effect::Write { file, offset, buffer, sync } => {
+                let write = Operation::WriteAt { file: self.handle(file), buffer, offset, sync };
+                self.submit(driver, WRITE, write);
+            }
+            Effect::Sync { file } => {
+                self.submit(driver, SYNC, Operation::Sync { file: self.handle(file) });
+            }
+            Effect::Read { file, offset, length } => {
+                let buffer = Buffer::aligned(length);
+                self.submit(driver, READ, Operation::ReadAt { file: self.handle(file), buffer, offset });
+            }
+            Effect::Grow { file } => self.grow(driver, file),
+            Effect::Durable { .. } | Effect::Damaged { .. } | Effect::Fatal(_) => {}
+        }
     }
 
     /// Whether a completion is of this journal, and so for [`JournalShell::event`].

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ng_io::{Buffer, Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
 
 use super::{JournalShell, READ, START, START_READS};
-use crate::journal::scan::{FileScan, FoundBlock, PIECE, piece_bytes};
+use crate::journal::scan::{FileScan, FoundBlock, PIECE, Remains, piece_bytes};
 
 /// A piece that was asked for.
 struct Piece {
@@ -30,6 +30,7 @@ pub(super) struct Reads<'a, E: Environment> {
 /// What a file holds.
 pub(super) struct ScannedFile {
     pub(super) blocks: Vec<FoundBlock>,
+    pub(super) remains: Remains,
     pub(super) length: u64,
 }
 
@@ -42,7 +43,8 @@ impl<'a, E: Environment> Reads<'a, E> {
     pub(super) fn scan(&mut self, driver: &mut E::Driver, number: u32) -> Result<ScannedFile, IoError> {
         let JournalShell { home, limits, .. } = self.shell;
         let mut scan = FileScan::new(home.journal, number, limits.file_bytes);
-        let mut scanned = ScannedFile { blocks: Vec::new(), length: limits.file_bytes };
+        let mut scanned =
+            ScannedFile { blocks: Vec::new(), remains: Remains::default(), length: limits.file_bytes };
         while let Some((offset, count)) = scan.wants() {
             let planned = self.ahead.front().is_some_and(|piece| {
                 piece.file == number as usize && piece.offset == offset && count == self.piece_bytes(offset)
@@ -65,6 +67,7 @@ impl<'a, E: Environment> Reads<'a, E> {
             });
             self.spare.extend(read);
         }
+        scanned.remains = scan.into_remains();
         Ok(scanned)
     }
 

@@ -10,6 +10,7 @@ use super::{JournalHome, JournalShell, READ};
 use crate::PAGE;
 use crate::held_file::open_when_free;
 use crate::journal::recovery::{Recovered, recover};
+use crate::journal::scan::Remains;
 use crate::journal::{JournalFault, Limits};
 
 impl<E: Environment> JournalShell<E> {
@@ -46,9 +47,11 @@ impl<E: Environment> JournalShell<E> {
         this.open_all(driver)?;
         let mut reads = Reads::new(&this);
         let mut found = Vec::new();
+        let mut remains = Remains::default();
         for number in 0..this.count() {
             let scanned = reads.scan(driver, number).map_err(|error| JournalFault { file: number, error })?;
             found.push((scanned.length, scanned.blocks));
+            remains.add(scanned.remains);
         }
         for (number, (length, blocks)) in (0_u32..).zip(&found) {
             let fault = |error| JournalFault { file: number, error };
@@ -58,7 +61,7 @@ impl<E: Environment> JournalShell<E> {
         let directory = this.environment.sync_directory(&this.home.directory);
         directory.map_err(|error| JournalFault { file: 0, error })?;
         let blocks = found.into_iter().flat_map(|(_, blocks)| blocks).collect();
-        let recovered = recover(blocks, this.count(), floors);
+        let recovered = recover(blocks, &remains, this.count(), floors);
         Ok((this, recovered))
     }
 

@@ -1,0 +1,189 @@
+//! Requests for partitions on their way to the shards that own them.
+
+use ng_catalog::Missing;
+use ng_net::ConnectionId;
+use ng_wire::frame::{HEADER_BYTES, RequestHeader};
+use ng_wire::replica::Level;
+use ng_wire::reply::POLL_HEADER_BYTES;
+use ng_wire::request::{
+    self, Ack, DeleteOffset, OffsetTarget, PollMessages, PollingStrategy, SendMessages, StoreOffset,
+    TopicTarget,
+};
+use ng_wire::table::command::Command;
+use ng_wire::table::error::ErrorCode;
+use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+
+use super::reads::absent;
+use super::{Decision, Desk};
+use crate::frame::{ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
+use crate::log::{Consumer, Poll, PollStrategy};
+
+impl Desk {
+    /// Sends a batch to the log of its partition.
+    pub(super) fn send(&mut self, id: ConnectionId, header: &RequestHeader, body: &[u8]) -> Decision {
+        let Ok(messages) = SendMessages::decode(body) else {
+            return Decision::Denied(ErrorCode::InvalidCommand);
+        };
+        if let Err(error) = messages.check() {
+            return Decision::Denied(error);
+        }
+        match self.place_of_batch(&messages) {
+            Ok((place, level)) => {
+                let ask = PartitionAsk::Send { batch: messages.batch.to_vec(), level };
+                self.ask_partition(id, header, place, ask)
+            }
+            Err(missing) => absent(missing, Command::SendMessages),
+        }
+    }
+
+    fn place_of_batch(&mut self, messages: &SendMessages<'_>) -> Result<(Place, Level), Missing> {
+        let topic = self.catalog.find_topic(messages.target)?;
+        let turn = self.balance.entry((topic.stream, topic.topic)).or_default();
+        let (partition, row) = self.catalog.choose_partition(&topic, messages.partitioning, turn)?;
+        let place = Place { stream: topic.stream, topic: topic.topic, partition, group: row.group };
+        Ok((place, topic.row.durability))
+    }
+
+    /// Asks a partition for messages. A consumer that names no partition means the first.
+    pub(super) fn poll(&mut self, id: ConnectionId, header: &RequestHeader, body: &[u8]) -> Decision {
+        const COMMAND: Command = Command::PollMessages;
+        let Ok(poll) = PollMessages::decode(body) else {
+            return Decision::Denied(ErrorCode::InvalidCommand);
+        };
+        let (place, _) = match self.place(poll.target, poll.partition.unwrap_or(0)) {
+            Ok(found) => found,
+            Err(missing) => return absent(missing, COMMAND),
+        };
+        let Some(consumer) = consumer(&poll.consumer) else { return no_group(COMMAND) };
+        let ask = PartitionAsk::Poll(Poll {
+            group: place.group,
+            consumer,
+            strategy: strategy(poll.strategy),
+            count: poll.count,
+            reply_bytes_max: self.frame_bytes_max as usize - HEADER_BYTES - POLL_HEADER_BYTES,
+            auto_commit: poll.auto_commit,
+        });
+        self.ask_partition(id, header, place, ask)
+    }
+
+    /// Asks up to where a consumer has come. One that names no partition means the first.
+    pub(super) fn stored_offset(
+        &mut self,
+        id: ConnectionId,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Decision {
+        const COMMAND: Command = Command::GetConsumerOffset;
+        let Ok(target) = OffsetTarget::decode(body) else {
+            return Decision::Denied(ErrorCode::InvalidCommand);
+        };
+        match self.place(target.target, target.partition.unwrap_or(0)) {
+            Ok((place, _)) => match consumer(&target.consumer) {
+                Some(consumer) => self.ask_partition(id, header, place, PartitionAsk::StoredOffset(consumer)),
+                None => no_group(COMMAND),
+            },
+            Err(missing) => absent(missing, COMMAND),
+        }
+    }
+
+    /// Has an offset kept for a consumer.
+    pub(super) fn store_offset(&mut self, id: ConnectionId, header: &RequestHeader, body: &[u8]) -> Decision {
+        match StoreOffset::decode(body) {
+            Ok(StoreOffset { place, offset, ack }) => {
+                self.write_offset(id, header, Command::StoreConsumerOffset, (&place, Some(offset), ack))
+            }
+            Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
+        }
+    }
+
+    /// Has the offset of a consumer forgotten.
+    pub(super) fn delete_offset(
+        &mut self,
+        id: ConnectionId,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Decision {
+        match DeleteOffset::decode(body) {
+            Ok(DeleteOffset { place, ack }) => {
+                self.write_offset(id, header, Command::DeleteConsumerOffset, (&place, None, ack))
+            }
+            Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
+        }
+    }
+
+    fn write_offset(
+        &mut self,
+        id: ConnectionId,
+        header: &RequestHeader,
+        command: Command,
+        (target, offset, ack): (&OffsetTarget<'_>, Option<u64>, Ack),
+    ) -> Decision {
+        let found = target.partition.ok_or(Missing::Partition);
+        let found = found.and_then(|partition| self.place(target.target, partition));
+        let (place, durability) = match found {
+            Ok(found) => found,
+            Err(missing) => return absent(missing, command),
+        };
+        let Some(consumer) = consumer(&target.consumer) else { return no_group(command) };
+        let level = (ack == Ack::Quorum).then_some(durability);
+        self.ask_partition(id, header, place, PartitionAsk::WriteOffset { consumer, offset, level })
+    }
+
+    /// A partition that a request names, and what its consumers were promised of their offsets.
+    fn place(&self, target: TopicTarget<'_>, partition: u32) -> Result<(Place, Level), Missing> {
+        let topic = self.catalog.find_topic(target)?;
+        let row = self.catalog.find_partition(&topic, partition)?;
+        let place = Place { stream: topic.stream, topic: topic.topic, partition, group: row.group };
+        Ok((place, topic.row.consumer_offset_durability))
+    }
+
+    /// Asks the shard that owns a partition; here or through its mailbox. A partition that is not open yet, or is being
+    /// removed, takes nothing now.
+    fn ask_partition(
+        &mut self,
+        connection: ConnectionId,
+        header: &RequestHeader,
+        place: Place,
+        ask: PartitionAsk,
+    ) -> Decision {
+        let Some(owner) = self.routes.of(place.group).map(|route| route.owner) else {
+            return Decision::Denied(ErrorCode::TransientNotAccepted);
+        };
+        let request = Box::new(PartitionRequest { shard: self.id, connection, header: *header, place, ask });
+        if owner == self.id {
+            self.own_partitions.push(request);
+            return Decision::Waiting;
+        }
+        match self.mailboxes.try_send(owner, ShardFrame::Client(ClientFrame::Partition(request))) {
+            Ok(()) => Decision::Waiting,
+            Err(_) => {
+                self.count_drop(FrameVariant::PartitionRequest, DropReason::Full);
+                Decision::Denied(ErrorCode::TransientNotAccepted)
+            }
+        }
+    }
+}
+
+/// Under what a consumer's offsets are kept; nothing for a member of a group, of which there are none yet.
+fn consumer(consumer: &request::Consumer<'_>) -> Option<Consumer> {
+    Some((consumer.kind, consumer.number()?))
+}
+
+/// What is told of a consumer group that is not there.
+fn no_group(command: Command) -> Decision {
+    match command {
+        Command::GetConsumerOffset => Decision::body(Vec::new()),
+        Command::PollMessages => Decision::Denied(ErrorCode::ConsumerGroupIdNotFound),
+        _ => Decision::Denied(ErrorCode::ResourceNotFound),
+    }
+}
+
+const fn strategy(strategy: PollingStrategy) -> PollStrategy {
+    match strategy {
+        PollingStrategy::Offset(offset) => PollStrategy::Offset(offset),
+        PollingStrategy::Timestamp(timestamp) => PollStrategy::Timestamp(timestamp),
+        PollingStrategy::First => PollStrategy::First,
+        PollingStrategy::Last => PollStrategy::Last,
+        PollingStrategy::Next => PollStrategy::Next,
+    }
+}

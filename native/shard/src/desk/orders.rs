@@ -1,0 +1,45 @@
+//! Changes of streams, topics and partitions on their way to the log: what can be judged without knowing any of them.
+
+use ng_net::{ConnectionId, Peer};
+use ng_wire::frame::RequestHeader;
+use ng_wire::request::{
+    CreateStream, CreateTopic, PartitionsChange, StreamTarget, TopicTarget, UpdateStream, UpdateTopic,
+};
+use ng_wire::table::command::Command;
+use ng_wire::table::error::ErrorCode;
+
+use super::{Decision, Desk};
+use crate::frame::Ask;
+
+/// Looks at the body of a command that the metadata's log takes; nothing if it takes no such command.
+pub(super) fn check(command: Command, body: &[u8]) -> Option<Result<(), ErrorCode>> {
+    let checked = match command {
+        Command::CreateStream => CreateStream::decode(body).map(|body| body.check()),
+        Command::UpdateStream => UpdateStream::decode(body).map(|body| body.check()),
+        Command::DeleteStream | Command::PurgeStream => StreamTarget::decode(body).map(|_| Ok(())),
+        Command::CreateTopic => CreateTopic::decode(body).map(|body| body.check()),
+        Command::UpdateTopic => UpdateTopic::decode(body).map(|body| body.check()),
+        Command::DeleteTopic | Command::PurgeTopic => TopicTarget::decode(body).map(|_| Ok(())),
+        Command::CreatePartitions | Command::DeletePartitions => {
+            PartitionsChange::decode(body).map(|body| body.check())
+        }
+        _ => return None,
+    };
+    Some(checked.unwrap_or(Err(ErrorCode::InvalidCommand)))
+}
+
+impl Desk {
+    /// Sends a command that was looked at to the metadata's log.
+    pub(super) fn order(
+        &mut self,
+        id: ConnectionId,
+        peer: &Peer,
+        header: &RequestHeader,
+        command: Command,
+        body: &[u8],
+    ) -> Decision {
+        let Some(bound) = peer.bound else { return Decision::Denied(ErrorCode::Unauthenticated) };
+        let operation = command.row().operation;
+        self.ask(id, peer, header, Ask::Metadata { operation, bound, body: body.into() })
+    }
+}

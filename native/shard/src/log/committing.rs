@@ -1,0 +1,198 @@
+//! Offsets that count at once and come into the log a little later: with the next batch, after 100 ms, or when the log is
+//! about to stop.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ng_io::Environment;
+use ng_partition::{Applied, Effect as Change, OffsetsAhead, Partition};
+use ng_vsr::Ticks;
+use ng_wire::replica::{Level, LogOperation, OffsetRefusal, Op, PartitionOp, offsets_body};
+
+use super::arriving::LogRequest;
+use super::group::{Group, Turn};
+use super::machine::{Machine, MetadataMachine};
+use super::poll::Consumer;
+use super::shard_log::ShardLog;
+
+/// How long an offset stays ahead of the log, if that has room for it.
+const DELAY: Ticks = 100;
+
+/// What is ahead of the logs of a shard.
+#[derive(Debug, Default)]
+pub(super) struct Committing {
+    ahead: BTreeMap<u64, OffsetsAhead>,
+    /// When which group's is proposed; each group stands in both or in none.
+    due: BTreeSet<(Ticks, u64)>,
+    due_of: BTreeMap<u64, Ticks>,
+}
+
+impl Committing {
+    pub(super) fn deadline(&self) -> Option<Ticks> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn remind(&mut self, group: u64, at: Ticks) {
+        if let Some(before) = self.due_of.insert(group, at) {
+            self.due.remove(&(before, group));
+        }
+        self.due.insert((at, group));
+    }
+
+    fn changed(&mut self, group: u64, now: Ticks) {
+        if !self.due_of.contains_key(&group) {
+            self.remind(group, now + DELAY);
+        }
+    }
+
+    fn take_due(&mut self, now: Ticks) -> Option<u64> {
+        let (at, group) = self.due.first().copied().filter(|(at, _)| *at <= now)?;
+        self.due.remove(&(at, group));
+        self.due_of.remove(&group);
+        Some(group)
+    }
+
+    /// Everything is due now.
+    fn hasten(&mut self, now: Ticks) {
+        for (group, at) in &mut self.due_of {
+            self.due.remove(&(*at, *group));
+            *at = now.min(*at);
+            self.due.insert((*at, *group));
+        }
+    }
+
+    pub(super) fn forget(&mut self, group: u64) {
+        self.ahead.remove(&group);
+        if let Some(at) = self.due_of.remove(&group) {
+            self.due.remove(&(at, group));
+        }
+    }
+}
+
+/// A partition that this node leads, and the last operation of its log.
+fn led(groups: &BTreeMap<u64, Box<Group>>, id: u64) -> Option<(&Partition, u64)> {
+    let group = groups.get(&id).filter(|group| group.replica.is_primary())?;
+    match &group.machine {
+        Machine::Partition(partition, _) => Some((partition, group.replica.head().0)),
+        Machine::Metadata => None,
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// The offset that counts as stored for a consumer of a partition.
+    #[must_use]
+    pub fn stored_offset(&self, group: u64, (kind, id): Consumer) -> Option<u64> {
+        let state = self.partition(group)?;
+        let owner = (kind, id.into());
+        match self.committing.ahead.get(&group) {
+            Some(ahead) => ahead.visible(state, owner),
+            None => state.offsets.get(&owner).copied(),
+        }
+    }
+
+    /// Stores an offset for a consumer that does not wait for the log, or drops it. `None` if this shard has no such
+    /// partition, or does not lead it.
+    pub fn store_ahead(
+        &mut self,
+        group: u64,
+        (kind, id): Consumer,
+        offset: Option<u64>,
+    ) -> Option<Result<(), OffsetRefusal>> {
+        let (partition, head) = led(&self.groups, group)?;
+        let ahead = self.committing.ahead.entry(group).or_default();
+        let stored = ahead.store(partition.state(), partition.limits(), (kind, id.into()), offset, head);
+        self.ahead_changed(group);
+        Some(stored)
+    }
+
+    /// A poll of this generation has answered messages up to an offset.
+    pub(super) fn commit_ahead(&mut self, group: u64, (kind, id): Consumer, generation: u64, offset: u64) {
+        let Some((partition, head)) = led(&self.groups, group) else { return };
+        if partition.state().purge_generation == generation {
+            let ahead = self.committing.ahead.entry(group).or_default();
+            ahead.advance(partition.state(), partition.limits(), (kind, id.into()), offset, head);
+            self.ahead_changed(group);
+        }
+    }
+
+    fn ahead_changed(&mut self, group: u64) {
+        match self.committing.ahead.get(&group) {
+            Some(ahead) if ahead.is_empty() => self.committing.forget(group),
+            Some(ahead) if ahead.is_fresh() => self.committing.changed(group, self.now),
+            _ => {}
+        }
+    }
+
+    /// Proposes what has been ahead for long enough.
+    pub(super) fn tend_offsets(&mut self) {
+        while let Some(group) = self.committing.take_due(self.now) {
+            if !self.propose_offsets(group) {
+                self.committing.remind(group, self.now + DELAY);
+            }
+        }
+    }
+
+    /// Proposes what is ahead of a log, if anything is. False if there is no room for it now.
+    pub(super) fn propose_offsets(&mut self, group: u64) -> bool {
+        let fresh = self.committing.ahead.get(&group).filter(|ahead| ahead.is_fresh());
+        let Some(writes) = fresh.map(OffsetsAhead::writes) else { return true };
+        if led(&self.groups, group).is_none() {
+            self.committing.forget(group);
+            return true;
+        }
+        let request = LogRequest {
+            group,
+            client: 0,
+            session: 0,
+            request: 0,
+            operation: LogOperation::Offsets,
+            level: Level::Replicated,
+            body: offsets_body(&writes),
+        };
+        let taken = self.prepare(None, request).is_ok();
+        if let Some(ahead) = self.committing.ahead.get_mut(&group).filter(|_| taken) {
+            ahead.proposed();
+        }
+        taken
+    }
+
+    /// The log is about to stop: nothing shall be ahead of it.
+    pub(super) fn hasten_offsets(&mut self) {
+        self.committing.hasten(self.now);
+    }
+
+    /// An operation was executed: what it overtook is not ahead any more.
+    pub(super) fn offsets_follow(&mut self, id: u64, op: Op, applied: &Applied, body: &[u8]) {
+        let Some(ahead) = self.committing.ahead.get_mut(&id) else { return };
+        match applied {
+            Applied::Done(Change::Purge { .. }) => return self.committing.forget(id),
+            Applied::Done(Change::Offsets { .. }) => {
+                if let Some(Ok(PartitionOp::Offsets(writes))) =
+                    PartitionOp::decode(LogOperation::Offsets, body)
+                {
+                    ahead.executed(op.0, writes);
+                }
+            }
+            Applied::Done(Change::DropGroupOffsets { .. }) => {
+                if let Some(Ok(PartitionOp::DropGroupOffsets { id })) =
+                    PartitionOp::decode(LogOperation::DropGroupOffsets, body)
+                {
+                    ahead.group_dropped(op.0, id);
+                }
+            }
+            _ => return,
+        }
+        self.ahead_changed(id);
+    }
+
+    /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it again.
+    pub(super) fn offsets_turn(&mut self, id: u64, turn: Turn) {
+        match (turn, self.committing.ahead.get_mut(&id)) {
+            (_, None) | (Turn::Same | Turn::Adrift, _) => {}
+            (Turn::Follows(_), _) => self.committing.forget(id),
+            (Turn::Leads, Some(ahead)) => {
+                ahead.propose_again();
+                self.committing.changed(id, self.now);
+            }
+        }
+    }
+}

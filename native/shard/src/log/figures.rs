@@ -1,0 +1,60 @@
+//! What the partitions of a shard hold, for those who show it.
+
+use std::collections::BTreeSet;
+
+use ng_io::Environment;
+use ng_storage::store::GroupFigures;
+
+use super::machine::{Machine, MetadataMachine};
+use super::shard_log::ShardLog;
+
+/// What a partition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionFigures {
+    /// How many segments; one at least.
+    pub segments: usize,
+    /// Bytes of stored batches.
+    pub bytes: u64,
+    /// Messages.
+    pub messages: u64,
+    /// The offset of the last message, 0 if there is none.
+    pub current_offset: u64,
+}
+
+/// Groups of which the figures changed since they were looked at.
+pub(super) type Changed = BTreeSet<u64>;
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// What a partition holds; `None` if this shard has no such partition, or does not know yet. Then it looks, and says so
+    /// by [`ShardLog::changed_figures`].
+    pub fn figures(&mut self, group: u64) -> Option<PartitionFigures> {
+        let current_offset = self.partition(group)?.last_offset.unwrap_or(0);
+        let GroupFigures { segments, bytes, messages } = match self.storing.store.figures(group) {
+            Some(figures) => figures,
+            None if self.is_untouched(group) => GroupFigures { segments: 1, bytes: 0, messages: 0 },
+            None => {
+                self.open_segments(group);
+                return None;
+            }
+        };
+        Some(PartitionFigures { segments, bytes, messages, current_offset })
+    }
+
+    /// At most so many of the partitions of which the figures are others than they were; each once.
+    pub fn changed_figures(&mut self, max: usize) -> Vec<(u64, PartitionFigures)> {
+        let mut changed = Vec::new();
+        while changed.len() < max
+            && let Some(group) = self.changed.pop_first()
+        {
+            changed.extend(self.figures(group).map(|figures| (group, figures)));
+        }
+        changed
+    }
+
+    /// Whether a partition has never had a message in this generation, as far as anybody says.
+    fn is_untouched(&self, id: u64) -> bool {
+        let Some(group) = self.groups.get(&id) else { return false };
+        let empty = group.vouched.is_none_or(|vouched| vouched.last_offset == u64::MAX);
+        empty && matches!(group.machine, Machine::Partition(..)) && !self.storing.store.has(id)
+    }
+}

@@ -1,0 +1,86 @@
+//! Partition groups that begin and end while the shard works.
+
+use ng_io::Environment;
+use ng_storage::record::{RecordHeader, RecordKind};
+use ng_vsr::Status;
+
+use super::group::Body;
+use super::machine::MetadataMachine;
+use super::opening::{Birth, FIRST_EPOCH, LogRefusal, Sources};
+use super::outgoing::{LogAnswer, Outgoing};
+use super::owner::METADATA;
+use super::shard_log::{ShardLog, Waits};
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Begins the log of a partition that never had one. It takes requests at once: what they are answered waits for the
+    /// record that says that the group is here. One that is open already stays as it is.
+    pub fn open(&mut self, group: u64) -> Result<(), LogRefusal> {
+        if self.groups.contains_key(&group) {
+            return Ok(());
+        }
+        let birth = Birth { founding: true, nonce: self.nonce, offsets_skipped: 0 };
+        self.open_group(group, FIRST_EPOCH, &birth, &Sources::NOTHING)?;
+        if let Some(group) = self.groups.get_mut(&group) {
+            group.fresh = true;
+        }
+        Ok(())
+    }
+
+    /// Ends a partition for ever: its log at once, its files once the record that says so is synced, which
+    /// [`Outgoing::Removed`] tells. What was asked of it and is not answered may have been done or not.
+    pub fn remove(&mut self, group: u64) {
+        if group == METADATA {
+            return;
+        }
+        if let Some(ended) = self.groups.remove(&group) {
+            for (_, ticket) in ended.waiting {
+                self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
+            }
+            self.checkpoint.forget(group);
+            self.committing.forget(group);
+            self.changed.remove(&group);
+            self.checkpoint.dirty = true;
+        }
+        self.ending.insert(group);
+        let header = RecordHeader { epoch: FIRST_EPOCH, ..RecordHeader::of(RecordKind::Close, group, &[]) };
+        let Ok(closed) = self.journal.append(header, Body::default(), &mut self.journal_effects) else {
+            // The journal failed, and has said so.
+            self.failed = true;
+            return;
+        };
+        if let Some(waits) = self.held.until(closed.block, Waits::Removal { group }) {
+            self.let_go(waits);
+        }
+    }
+
+    /// Moves the files of a group that has ended out of the way.
+    pub(super) fn remove_files(&mut self, group: u64) {
+        self.ending.insert(group);
+        self.storing.store.remove(group, &mut self.storing.effects);
+    }
+
+    /// Whether a group is open here.
+    #[must_use]
+    pub fn has(&self, group: u64) -> bool {
+        self.groups.contains_key(&group)
+    }
+
+    /// Whether a group is past its beginning: it takes requests here, or follows who does.
+    #[must_use]
+    pub fn is_settled(&self, group: u64) -> bool {
+        let Some(replica) = self.groups.get(&group).map(|group| &group.replica) else { return false };
+        // The first offset that is to be given is known when everything inherited is executed.
+        replica.status() == Status::Normal
+            && (!replica.is_primary() || replica.commit_min() == replica.head())
+    }
+
+    /// The groups that have ended and whose files are not gone yet, ascending.
+    pub fn ending(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ending.iter().copied()
+    }
+
+    /// The groups of partitions that are open here, ascending.
+    pub fn partitions(&self) -> impl Iterator<Item = u64> + '_ {
+        self.groups.keys().copied().filter(|group| *group != METADATA)
+    }
+}

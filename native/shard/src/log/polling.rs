@@ -1,0 +1,383 @@
+//! Polls under way. Each is led from offset to offset: what is on the disk is read, what is not is in memory, and which of
+//! the two it is, is asked anew for each offset. So a batch that goes from the one to the other is met once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ng_io::Environment;
+use ng_partition::PartitionState;
+use ng_partition::fetch::{Cut, Selection, Source, offset_behind};
+use ng_storage::store::{Fetch, Fetched, FoundBatches, LastBegin, Sought};
+use ng_wire::batch::{BatchHeader, BatchRefusal};
+
+use super::group::Ticket;
+use super::machine::MetadataMachine;
+use super::outgoing::Outgoing;
+use super::poll::{Poll, PollPart, PollRefusal, PollStrategy, Polled};
+use super::shard_log::ShardLog;
+
+/// How often a poll looks again where it was told something was, before it is told to come again.
+const TRIES_MAX: u8 = 4;
+
+/// Bounds of the polls of a shard that wait for a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PollLimits {
+    /// How many there are at a time.
+    pub polls_max: usize,
+    /// Bytes that are read and not answered yet.
+    pub bytes_max: usize,
+    /// Bytes read at a time, where no single batch has more.
+    pub piece_bytes: usize,
+}
+
+impl Default for PollLimits {
+    fn default() -> Self {
+        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: 1 << 20 }
+    }
+}
+
+/// Polls that wait for a disk.
+#[derive(Debug, Default)]
+pub(super) struct Polls {
+    pub(super) limits: PollLimits,
+    under_way: BTreeMap<u64, Box<Polling>>,
+    asked: u64,
+    /// What they have read, and are to read.
+    bytes: usize,
+}
+
+/// From where on messages are to be taken.
+#[derive(Clone, Copy, Debug)]
+enum Begin {
+    Known,
+    Last,
+    Time(u64),
+    Behind { segment: u64, messages: u64 },
+}
+
+#[derive(Debug)]
+struct Polling {
+    ticket: Ticket,
+    poll: Poll,
+    generation: u64,
+    /// The last committed offset when it began.
+    until: u64,
+    /// The first offset that was not truncated then.
+    first: u64,
+    begin: Begin,
+    selection: Selection,
+    parts: Vec<PollPart>,
+    /// Bytes of what was read for it.
+    held: usize,
+    /// Bytes of what is being read for it.
+    reading: usize,
+    /// The next batch alone has so many.
+    larger: usize,
+    tries: u8,
+}
+
+/// What a poll does next.
+#[derive(Debug)]
+enum Step {
+    Read(Sought),
+    End,
+    /// Refuse, unless there are messages to answer with.
+    Refuse(PollRefusal),
+}
+
+impl Polling {
+    fn new(ticket: Ticket, poll: Poll, state: &PartitionState, until: u64, stored: Option<u64>) -> Self {
+        let first = state.first_offset;
+        let (begin, from) = match poll.strategy {
+            PollStrategy::Offset(offset) => (Begin::Known, offset),
+            PollStrategy::First => (Begin::Known, first),
+            PollStrategy::Next => (Begin::Known, stored.map_or(first, |stored| stored.saturating_add(1))),
+            PollStrategy::Timestamp(time) => (Begin::Time(time), first),
+            PollStrategy::Last => (Begin::Last, first),
+        };
+        Self {
+            ticket,
+            poll,
+            generation: state.purge_generation,
+            until,
+            first,
+            begin,
+            selection: Selection::new(from.max(first), poll.count, poll.reply_bytes_max),
+            parts: Vec::new(),
+            held: 0,
+            reading: 0,
+            larger: 0,
+            tries: 0,
+        }
+    }
+
+    /// Takes messages from this offset on.
+    fn begin_at(&mut self, offset: u64) {
+        self.begin = Begin::Known;
+        let Poll { count, reply_bytes_max, .. } = self.poll;
+        self.selection = Selection::new(offset.max(self.first), count, reply_bytes_max);
+    }
+
+    fn push(&mut self, cut: Cut, part: impl FnOnce(std::ops::Range<usize>) -> PollPart) {
+        self.parts.extend(cut.header.map(PollPart::Header));
+        self.parts.push(part(cut.range));
+    }
+
+    /// Knows where the first message is, now that the first batch is here.
+    fn begin_in(&mut self, first: &[u8], passed: u64) -> Result<(), BatchRefusal> {
+        match self.begin {
+            Begin::Known | Begin::Last => {}
+            Begin::Time(_) => self.begin_at(BatchHeader::decode(first)?.base_offset),
+            Begin::Behind { messages, .. } => {
+                let offset = offset_behind(first, messages.saturating_sub(passed))?;
+                self.begin_at(offset.unwrap_or(self.until));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what it wants of batches that were read; where in the buffer the next poll will go on.
+    fn take(&mut self, found: &mut FoundBatches) -> (usize, Result<(), BatchRefusal>) {
+        let buffer = Arc::new(std::mem::take(&mut found.buffer));
+        let mut goes_on_at = found.batches.first().map_or(0, |batch| batch.start);
+        let mut taken = Ok(());
+        let before = self.parts.len();
+        for batch in &found.batches {
+            let bytes = buffer.get(batch.clone()).unwrap_or_default();
+            let cut =
+                self.begin_in(bytes, found.passed).and_then(|()| self.selection.take(bytes, Source::Disk));
+            match cut {
+                Ok(Some(cut)) => {
+                    let whole = cut.range.end == bytes.len();
+                    goes_on_at = if whole { batch.end } else { batch.start };
+                    let start = batch.start;
+                    self.push(cut, |range| {
+                        PollPart::Read(buffer.clone(), start + range.start..start + range.end)
+                    });
+                }
+                Ok(None) if self.selection.is_full() => {}
+                Ok(None) => goes_on_at = batch.end,
+                Err(refusal) => {
+                    taken = Err(refusal);
+                    break;
+                }
+            }
+            if self.selection.is_full() {
+                break;
+            }
+        }
+        if self.parts.len() > before {
+            self.held += buffer.capacity();
+        }
+        (goes_on_at, taken)
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Takes a poll; the answer is [`Outgoing::Polled`] under its ticket, now or in a later turn.
+    pub fn poll(&mut self, ticket: Ticket, poll: Poll) {
+        let stored = self.stored_offset(poll.group, poll.consumer);
+        let Some(state) = self.partition(poll.group) else {
+            return self.end_poll(ticket, Err(PollRefusal::NoGroup));
+        };
+        let empty = Polled { current_offset: state.last_offset.unwrap_or(0), messages: 0, parts: Vec::new() };
+        let Some(until) = state.last_offset.filter(|_| poll.count > 0) else {
+            return self.end_poll(ticket, Ok(empty));
+        };
+        let polling = Polling::new(ticket, poll, state, until, stored);
+        self.lead_poll(Box::new(polling));
+    }
+
+    /// Sets how much is read for polls at a time.
+    pub const fn set_poll_limits(&mut self, limits: PollLimits) {
+        self.polls.limits = limits;
+    }
+
+    fn end_poll(&mut self, ticket: Ticket, answer: Result<Polled, PollRefusal>) {
+        if answer.as_ref().is_err_and(|refusal| *refusal == PollRefusal::Busy) {
+            self.counts.busy += 1;
+        }
+        self.outgoing.push_back(Outgoing::Polled { ticket, answer });
+    }
+
+    /// Leads a poll on until it has to wait or has ended.
+    fn lead_poll(&mut self, mut polling: Box<Polling>) {
+        match self.next_poll_step(&mut polling) {
+            Step::Read(sought) => match self.read_for_poll(&mut polling, sought) {
+                Ok(asker) => drop(self.polls.under_way.insert(asker, polling)),
+                Err(refusal) => self.conclude_poll(polling, Some(refusal)),
+            },
+            Step::End => self.conclude_poll(polling, None),
+            Step::Refuse(refusal) => self.conclude_poll(polling, Some(refusal)),
+        }
+    }
+
+    /// Answers a poll with what it has; where that is nothing, with what went wrong.
+    fn conclude_poll(&mut self, mut polling: Box<Polling>, wrong: Option<PollRefusal>) {
+        self.polls.bytes -= polling.held;
+        let messages = polling.selection.messages();
+        let answer = match wrong.filter(|_| messages == 0) {
+            Some(refusal) => Err(refusal),
+            None => Ok(Polled {
+                current_offset: polling.until,
+                messages,
+                parts: std::mem::take(&mut polling.parts),
+            }),
+        };
+        let Poll { group, consumer, auto_commit, .. } = polling.poll;
+        if let (Ok(_), true, Some(offset)) = (&answer, auto_commit, polling.selection.last_offset()) {
+            self.commit_ahead(group, consumer, polling.generation, offset);
+        }
+        self.end_poll(polling.ticket, answer);
+    }
+
+    fn next_poll_step(&mut self, polling: &mut Polling) -> Step {
+        let id = polling.poll.group;
+        self.open_segments(id);
+        let store = &self.storing.store;
+        match self.partition(id) {
+            None => return Step::Refuse(PollRefusal::NoGroup),
+            // Nothing that was asked for is there any more.
+            Some(state) if state.purge_generation != polling.generation => {
+                polling.until = state.last_offset.unwrap_or(0);
+                polling.selection = Selection::new(0, 0, 0);
+                polling.parts.clear();
+                return Step::End;
+            }
+            Some(_) => {}
+        }
+        if !store.is_open(id) {
+            return Step::Read(Sought::Opened);
+        }
+        match polling.begin {
+            Begin::Known => {}
+            Begin::Time(time) if store.has_time_on_disk(id, time) => return Step::Read(Sought::Time(time)),
+            Begin::Time(time) => return self.begin_in_memory(polling, time),
+            Begin::Behind { segment, messages } => return Step::Read(Sought::Behind { segment, messages }),
+            Begin::Last => match store.last_begin(id, polling.until, polling.poll.count) {
+                LastBegin::At(offset) => polling.begin_at(offset),
+                LastBegin::Unsettled => return Step::Refuse(PollRefusal::Busy),
+                LastBegin::Behind { segment, messages } => {
+                    polling.begin = Begin::Behind { segment, messages };
+                    return Step::Read(Sought::Behind { segment, messages });
+                }
+            },
+        }
+        self.poll_on(polling)
+    }
+
+    /// Goes on at the next offset, on the disk or in memory.
+    fn poll_on(&self, polling: &mut Polling) -> Step {
+        let next = polling.selection.next();
+        if polling.selection.is_full() || next > polling.until {
+            return Step::End;
+        }
+        if self.storing.store.last_on_disk(polling.poll.group).is_some_and(|last| next <= last) {
+            return Step::Read(Sought::Offset(next));
+        }
+        self.take_from_memory(polling)
+    }
+
+    fn take_from_memory(&self, polling: &mut Polling) -> Step {
+        let until = polling.until;
+        for batch in self.storing.store.in_memory(polling.poll.group) {
+            if batch.base_offset > until || polling.selection.is_full() {
+                break;
+            }
+            if batch.last_offset < polling.selection.next() {
+                continue;
+            }
+            match polling.selection.take(&batch.bytes, Source::Memory(batch.last_offset)) {
+                Ok(Some(cut)) => polling.push(cut, |range| PollPart::Kept(batch.bytes.clone(), range)),
+                Ok(None) => {}
+                Err(refusal) => return Step::Refuse(refusal.into()),
+            }
+        }
+        // There is a message at `until`: where none was taken, one is missing.
+        Step::Refuse(PollRefusal::Unreadable)
+    }
+
+    /// Looks in memory for the first batch of a time that none on the disk has.
+    fn begin_in_memory(&self, polling: &mut Polling, time: u64) -> Step {
+        let mut batches = self.storing.store.in_memory(polling.poll.group);
+        let found = batches.find(|batch| batch.timestamp >= time && batch.last_offset >= polling.first);
+        match found.filter(|batch| batch.base_offset <= polling.until).map(|batch| batch.base_offset) {
+            Some(offset) => {
+                polling.begin_at(offset);
+                self.take_from_memory(polling)
+            }
+            None => Step::End,
+        }
+    }
+
+    /// Asks the segments for what a poll seeks, if there is room to read it.
+    fn read_for_poll(&mut self, polling: &mut Polling, sought: Sought) -> Result<u64, PollRefusal> {
+        let group = polling.poll.group;
+        let bytes = self.bytes_for(polling);
+        let polls = &mut self.polls;
+        let reading = if sought == Sought::Opened { 0 } else { bytes };
+        let crowded = polls.bytes > polling.held && polls.bytes + reading > polls.limits.bytes_max;
+        let enough = polling.selection.messages() > 0 && polls.bytes + reading > polls.limits.bytes_max;
+        if crowded || enough || polls.under_way.len() >= polls.limits.polls_max {
+            return Err(PollRefusal::Busy);
+        }
+        polls.bytes += reading;
+        polling.reading = reading;
+        polls.asked += 1;
+        let asker = polls.asked;
+        let Polling { generation, until, .. } = *polling;
+        let batch_bytes = polls.limits.piece_bytes;
+        let fetch = Fetch { asker, generation, sought, until, bytes, batch_bytes };
+        self.storing.store.fetch(group, fetch, &mut self.storing.effects);
+        Ok(asker)
+    }
+
+    /// About how many bytes the messages have that a poll still wants.
+    fn bytes_for(&self, polling: &Polling) -> usize {
+        let selection = &polling.selection;
+        let figures = self.storing.store.figures(polling.poll.group).filter(|figures| figures.messages > 0);
+        let each = figures.map_or(0, |figures| figures.bytes.div_ceil(figures.messages));
+        let likely = each.saturating_mul(selection.messages_left().into());
+        let wanted = usize::try_from(likely).unwrap_or(usize::MAX).min(selection.bytes_left());
+        wanted.clamp(1, self.polls.limits.piece_bytes).max(polling.larger)
+    }
+
+    /// The segments have answered.
+    pub(super) fn poll_fetched(&mut self, asker: u64, fetched: Fetched) {
+        let Some(mut polling) = self.polls.under_way.remove(&asker) else { return };
+        self.polls.bytes -= polling.reading;
+        (polling.reading, polling.larger) = (0, 0);
+        let (id, generation) = (polling.poll.group, polling.generation);
+        let led = match fetched {
+            Fetched::Opened => Ok(()),
+            Fetched::Batches(mut found) => {
+                polling.tries = 0;
+                let before = polling.held;
+                let (at, taken) = polling.take(&mut found);
+                self.polls.bytes += polling.held - before;
+                let next = polling.selection.next();
+                self.storing.store.remember(id, generation, next, &found, at);
+                taken.map_err(PollRefusal::from)
+            }
+            Fetched::Larger { bytes } => {
+                polling.larger = bytes;
+                Ok(())
+            }
+            Fetched::Nothing | Fetched::Purged if polling.tries < TRIES_MAX => {
+                polling.tries += 1;
+                Ok(())
+            }
+            // What is on the disk from that time on is not executed again yet.
+            Fetched::Nothing if matches!(polling.begin, Begin::Time(_)) => {
+                return self.conclude_poll(polling, None);
+            }
+            Fetched::Nothing | Fetched::Purged | Fetched::Busy => Err(PollRefusal::Busy),
+            Fetched::Damaged(damage) => Err(PollRefusal::from(&damage.fault)),
+            Fetched::Gone => Err(PollRefusal::NoGroup),
+        };
+        match led {
+            Ok(()) => self.lead_poll(polling),
+            Err(refusal) => self.conclude_poll(polling, Some(refusal)),
+        }
+    }
+}

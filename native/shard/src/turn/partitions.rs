@@ -1,0 +1,255 @@
+//! A shard as the owner of partitions: requests for them, from its own connections and from those of other shards.
+
+use ng_catalog::replies::PartitionFigures;
+use ng_io::Environment;
+use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, Rejection, offsets_body};
+use ng_wire::reply::{self, Confirmation};
+use ng_wire::table::error::ErrorCode;
+use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::operation::Operation;
+
+use super::Shard;
+use crate::frame::{Answer, ClientAnswer, PartitionAsk, PartitionRequest, Place};
+use crate::identity::ShardId;
+use crate::log::{self, Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
+use crate::log_ticket::Asking;
+use crate::reconcile::{Fate, Fates, Order, OrderKind};
+use crate::tickets::Tickets;
+
+/// Requests of clients that wait for the logs of one shard.
+const WAITING_MAX: usize = 1 << 16;
+
+/// Purges that wait for the logs of one shard. The control plane gives the rest again.
+const PURGES_MAX: usize = 256;
+
+/// Who waits for the logs of this shard.
+#[derive(Debug)]
+pub(super) struct Owned {
+    waiting: Tickets<Waiting>,
+    purges: Tickets<(u64, u64)>,
+}
+
+/// A connection that waits for the log of a partition.
+#[derive(Debug)]
+struct Waiting {
+    shard: ShardId,
+    answer: Unanswered,
+    place: Place,
+}
+
+/// An answer that lacks its content.
+#[derive(Debug)]
+struct Unanswered {
+    connection: ng_net::ConnectionId,
+    header: ng_wire::frame::RequestHeader,
+}
+
+impl Unanswered {
+    fn with(self, answer: Answer) -> ClientAnswer {
+        ClientAnswer { connection: self.connection, header: self.header, answer }
+    }
+}
+
+impl Default for Owned {
+    fn default() -> Self {
+        Self { waiting: Tickets::new(WAITING_MAX), purges: Tickets::new(PURGES_MAX) }
+    }
+}
+
+impl<E: Environment> Shard<E> {
+    /// Serves what connections of this shard asked of its own partitions in this turn.
+    pub(super) fn serve_own_partitions(&mut self) {
+        for request in std::mem::take(&mut self.desk.own_partitions) {
+            self.serve_partition(*request);
+        }
+    }
+
+    /// Asks the log of a partition of this shard.
+    pub(super) fn serve_partition(&mut self, request: PartitionRequest) {
+        let PartitionRequest { shard, connection, header, place, ask } = request;
+        let client = header.client;
+        let unanswered = Unanswered { connection, header };
+        let (operation, level, body) = match ask {
+            PartitionAsk::Send { batch, level } => (LogOperation::Batch, level, batch),
+            PartitionAsk::WriteOffset { consumer, offset, level: Some(level) } => {
+                (LogOperation::Offsets, level, offsets_body(&[write(consumer, offset)]))
+            }
+            PartitionAsk::WriteOffset { consumer, offset, level: None } => {
+                let stored = self.log.store_ahead(place.group, consumer, offset);
+                return self.answer_on(shard, unanswered.with(stored_ahead(stored)));
+            }
+            PartitionAsk::StoredOffset(consumer) => {
+                let answer = self.stored_offset(place, consumer);
+                return self.answer_on(shard, unanswered.with(answer));
+            }
+            PartitionAsk::Poll(poll) => {
+                if let Some(ticket) = self.wait(shard, unanswered, place) {
+                    self.log.poll(ticket, poll);
+                }
+                return;
+            }
+        };
+        let Some(ticket) = self.wait(shard, unanswered, place) else { return };
+        let group = place.group;
+        let request = LogRequest { group, client, session: 0, request: 0, operation, level, body };
+        self.log.request(ticket, request);
+    }
+
+    /// Files who waits for an answer of the log. Without room it is told so.
+    fn wait(&mut self, shard: ShardId, answer: Unanswered, place: Place) -> Option<Ticket> {
+        match self.owned.waiting.file(Waiting { shard, answer, place }) {
+            Ok(ticket) => Some(Asking::Partitions.tag(ticket)),
+            Err(Waiting { shard, answer, .. }) => {
+                self.answer_on(shard, answer.with(Answer::Denied(ErrorCode::TransientNotAccepted)));
+                None
+            }
+        }
+    }
+
+    fn stored_offset(&self, place: Place, consumer: Consumer) -> Answer {
+        let Some(state) = self.log.partition(place.group) else {
+            return Answer::Denied(ErrorCode::TransientNotAccepted);
+        };
+        let mut body = Vec::new();
+        if let Some(stored_offset) = self.log.stored_offset(place.group, consumer) {
+            let current_offset = state.last_offset.unwrap_or(0);
+            reply::StoredOffset { partition_id: place.partition, current_offset, stored_offset }
+                .put(&mut body);
+        }
+        Answer::Body(body)
+    }
+
+    /// The answer to a poll.
+    pub(super) fn polled(&mut self, ticket: u64, answer: Result<Polled, PollRefusal>) {
+        let Some(Waiting { shard, answer: unanswered, place }) = self.owned.waiting.redeem(ticket) else {
+            return;
+        };
+        let answer = match answer {
+            Ok(polled) => Answer::Polled { partition: place.partition, polled: Box::new(polled) },
+            Err(refusal) => Answer::Denied(refusal.status()),
+        };
+        self.answer_on(shard, unanswered.with(answer));
+    }
+
+    /// What the log of a partition says to a request of a client.
+    pub(super) fn partition_answered(&mut self, ticket: u64, answer: &LogAnswer) {
+        let Some(Waiting { shard, answer: unanswered, place }) = self.owned.waiting.redeem(ticket) else {
+            return;
+        };
+        let answer = match answer {
+            LogAnswer::Done { reply, .. } => done(unanswered.header.operation, place, reply),
+            other => Answer::Denied(refusal(other)),
+        };
+        self.answer_on(shard, unanswered.with(answer));
+    }
+
+    /// Proposes a purge. Returns what became of it if that is known already.
+    pub(super) fn ask_for_purge(&mut self, pass: u64, order: Order) -> Option<Fate> {
+        let Order { group, purge_generation, .. } = order;
+        let Some(state) = self.log.partition(group) else { return Some(Fate::UnknownGroup) };
+        if state.purge_generation >= purge_generation {
+            return Some(Fate::Done);
+        }
+        let Ok(ticket) = self.owned.purges.file((pass, group)) else { return Some(Fate::Busy) };
+        let request = LogRequest {
+            group,
+            client: 0,
+            session: 0,
+            request: 0,
+            operation: LogOperation::Purge,
+            level: ng_wire::replica::Level::Persisted,
+            body: purge_generation.to_le_bytes().to_vec(),
+        };
+        self.log.request(Asking::Purges.tag(ticket), request);
+        None
+    }
+
+    /// What the log of a partition says to a purge.
+    pub(super) fn purge_answered(&mut self, ticket: u64, answer: &LogAnswer) {
+        let Some((pass, group)) = self.owned.purges.redeem(ticket) else { return };
+        let fate = match answer {
+            LogAnswer::Done { reply, .. } => match PartitionReply::decode(reply) {
+                // It was purged to there before.
+                Ok(PartitionReply::Done { .. } | PartitionReply::Rejected(Rejection::StaleGeneration)) => {
+                    Fate::Done
+                }
+                _ => Fate::Failed,
+            },
+            LogAnswer::NoGroup => Fate::UnknownGroup,
+            _ => Fate::Busy,
+        };
+        let mut fates = Fates::default();
+        fates.add(OrderKind::Purge, group, fate);
+        self.report(pass, fates);
+    }
+
+    /// Tells every shard how a partition of this one stands.
+    pub(super) fn publish_figures(&self, group: u64, figures: log::PartitionFigures) {
+        if let Some(route) = self.desk.routes.of(group).filter(|route| route.owner == self.desk.id) {
+            route.figures.publish(PartitionFigures {
+                segments: u32::try_from(figures.segments).unwrap_or(u32::MAX),
+                current_offset: figures.current_offset,
+                size_bytes: figures.bytes,
+                messages: figures.messages,
+            });
+        }
+    }
+
+    /// A request for a partition that reached a shard which does not own it: nobody is left waiting.
+    pub(super) fn return_partition_request(&mut self, request: &PartitionRequest) {
+        self.desk.count_drop(FrameVariant::PartitionRequest, DropReason::Misrouted);
+        let answer = Answer::Denied(ErrorCode::TransientNotAccepted);
+        let (connection, header) = (request.connection, request.header);
+        self.answer_on(request.shard, ClientAnswer { connection, header, answer });
+    }
+}
+
+/// What a client gets for an operation that was executed.
+fn done(operation: u8, place: Place, reply: &[u8]) -> Answer {
+    match PartitionReply::decode(reply) {
+        Ok(PartitionReply::Done { value, .. }) if operation == Operation::SendMessages.code() => {
+            let Place { stream: stream_id, topic: topic_id, partition: partition_id, .. } = place;
+            let confirmation = Confirmation { stream_id, topic_id, partition_id, base_offset: value };
+            let mut body = Vec::new();
+            reply::put_confirmations(&mut body, &[confirmation]);
+            Answer::Body(body)
+        }
+        Ok(PartitionReply::Done { refused, .. }) => match refused.first() {
+            Some(refused) => Answer::Denied(status(refused.reason)),
+            None => Answer::Body(Vec::new()),
+        },
+        Ok(PartitionReply::Rejected(Rejection::Fenced)) => Answer::Denied(ErrorCode::ResourceNotFound),
+        _ => Answer::Denied(ErrorCode::TransientNotCommitted),
+    }
+}
+
+/// What a client gets for an offset that does not wait for the log; nothing if the partition is not led here.
+fn stored_ahead(stored: Option<Result<(), OffsetRefusal>>) -> Answer {
+    match stored {
+        Some(Ok(())) => Answer::Body(Vec::new()),
+        Some(Err(refusal)) => Answer::Denied(status(refusal)),
+        None => Answer::Denied(ErrorCode::TransientNotAccepted),
+    }
+}
+
+const fn status(refusal: OffsetRefusal) -> ErrorCode {
+    match refusal {
+        OffsetRefusal::BeyondEnd => ErrorCode::InvalidOffset,
+        OffsetRefusal::TableFull => ErrorCode::ConsumerOffsetsLimitReached,
+        OffsetRefusal::Missing => ErrorCode::ConsumerOffsetNotFound,
+    }
+}
+
+fn write((kind, id): Consumer, offset: Option<u64>) -> OffsetWrite {
+    OffsetWrite { kind, id: id.into(), offset }
+}
+
+/// What a client is told of an answer of a partition's log that is no result.
+fn refusal(answer: &LogAnswer) -> ErrorCode {
+    match answer {
+        LogAnswer::Uncertain => ErrorCode::TransientNotCommitted,
+        LogAnswer::Invalid(error) => *error,
+        LogAnswer::Unsupported => ErrorCode::FeatureUnavailable,
+        _ => ErrorCode::TransientNotAccepted,
+    }
+}

@@ -1,0 +1,388 @@
+//! The metadata plane of a node: the first shard between its log, Python and the mirrors; every shard as a mirror and as one
+//! that obeys reconcile orders.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ng_catalog::Catalog;
+use ng_io::Environment;
+use ng_vsr::Status;
+use ng_wire::primitive::{put_u8, put_u64};
+use ng_wire::table::exit_status::ExitStatus;
+
+use super::Shard;
+use crate::ending::Ending;
+use crate::frame::{Orders, PlaneFrame, ShardFrame, ToldFates};
+use crate::identity::ShardId;
+use crate::log::owner::{METADATA, owner};
+use crate::metadata::{Applied, RowsUpdate};
+use crate::reconcile::{Fate, Fates, Order, OrderKind};
+use crate::record::{Record, to_python};
+use crate::routes::{PublishedFigures, Route};
+
+/// Partitions of which the figures are told in one turn.
+const FIGURES_PER_TURN: usize = 256;
+
+/// Groups told of in one record.
+const OBSERVED_PER_RECORD: usize = 4096;
+
+/// What the first shard keeps of the plane besides the requests of clients.
+#[derive(Debug, Default)]
+pub(super) struct FirstPlane {
+    /// Records for which the ring had no room, oldest first. Bounded by what Python has under way.
+    unsent: Vec<Vec<u8>>,
+    /// What the owner of each partition publishes.
+    figures: BTreeMap<u64, Arc<PublishedFigures>>,
+    /// The operation of the rows that every mirror was sent last.
+    told: u64,
+    /// Where the metadata's log ended at the start, until all of that was handed over.
+    catching_up: CatchingUp,
+    /// The first deltas of the operation that Python answers next.
+    deltas: Vec<u8>,
+}
+
+/// How far the start is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum CatchingUp {
+    /// The log has not begun its view.
+    #[default]
+    Starting,
+    /// Every operation up to this one was there at the start.
+    Until(u64),
+    /// All of it was handed over.
+    Done,
+}
+
+/// What a shard keeps of its own part of the plane.
+#[derive(Debug, Default)]
+pub(super) struct OwnPlane {
+    /// Whether the first shard knows what this one held at its start.
+    observed: bool,
+    /// Groups that ended and whose end the control plane has not confirmed, and whether their files are gone.
+    tombstones: BTreeMap<u64, bool>,
+    /// Orders for own groups that are carried out and not told yet: for each group the pass and the kind. The group is
+    /// beginning, or is being looked at.
+    pending: BTreeMap<u64, (u64, OrderKind)>,
+}
+
+impl<E: Environment> Shard<E> {
+    /// Moves what there is to move between the log, Python and the mirrors.
+    pub(super) fn tend_plane(&mut self) {
+        self.observe_once();
+        if self.first.is_none() {
+            return;
+        }
+        self.tell_mirrors();
+        self.hand_over_to_python();
+        self.answer_commands();
+    }
+
+    /// Whether something waits for room in the ring to Python.
+    pub(super) fn is_python_behind(&self) -> bool {
+        let waits = self.first.as_ref().is_some_and(|first| !first.plane.unsent.is_empty());
+        waits || (self.first.is_some() && !self.log.metadata().is_handed_over())
+    }
+
+    fn observe_once(&mut self) {
+        if std::mem::replace(&mut self.own_plane.observed, true) {
+            return;
+        }
+        let ending: Vec<u64> = self.log.ending().collect();
+        self.own_plane.tombstones.extend(ending.iter().map(|group| (*group, false)));
+        let open = self.log.partitions().map(|group| (group, true));
+        let groups: Vec<(u64, bool)> = open.chain(ending.into_iter().map(|group| (group, false))).collect();
+        let shard = self.desk.id;
+        if self.first.is_some() {
+            self.tell_observed(shard, &groups);
+        } else {
+            let frame = ShardFrame::Plane(PlaneFrame::Observed { shard, groups });
+            self.desk.mailboxes.send(ShardId::FIRST, frame);
+        }
+    }
+
+    /// Rows that changed go to every shard, in the order in which they changed.
+    fn tell_mirrors(&mut self) {
+        for update in self.log.metadata_mut().take_updates() {
+            if let Some(first) = &mut self.first {
+                first.plane.told = update.op;
+            }
+            for shard in (1..self.desk.mailboxes.shards()).map(ShardId) {
+                let frame = ShardFrame::Plane(PlaneFrame::Rows(update.clone()));
+                self.desk.mailboxes.send(shard, frame);
+            }
+            self.mirror(&update);
+        }
+    }
+
+    fn mirror(&mut self, update: &RowsUpdate) {
+        if update.fresh {
+            self.desk.catalog = Catalog::default();
+        }
+        self.desk
+            .catalog
+            .fold(&update.deltas)
+            .expect("the first shard folded the same changes into the same rows");
+    }
+
+    fn hand_over_to_python(&mut self) {
+        let (Some(first), Some(registry)) = (&mut self.first, &mut self.desk.registry) else { return };
+        let sent = first.plane.unsent.iter().take_while(|bytes| registry.push_bytes(bytes).is_ok()).count();
+        first.plane.unsent.drain(..sent);
+        if !first.plane.unsent.is_empty()
+            || self.log.metadata_mut().hand_over(|record| registry.push(record)).is_err()
+        {
+            return;
+        }
+        let Some(status) = self.log.status(METADATA) else { return };
+        if first.plane.catching_up == CatchingUp::Starting && status.status == Status::Normal {
+            first.plane.catching_up = CatchingUp::Until(status.head.0);
+        }
+        if let CatchingUp::Until(op) = first.plane.catching_up
+            && status.commit_min.0 >= op
+        {
+            first.plane.catching_up = CatchingUp::Done;
+            let body = [];
+            self.tell_python(&Record { kind: to_python::CAUGHT_UP, shard: 0, token: op, body: &body });
+        }
+    }
+
+    /// Gives Python a record, now or as soon as there is room, behind all that wait already.
+    fn tell_python(&mut self, record: &Record<'_>) {
+        let (Some(first), Some(registry)) = (&mut self.first, &mut self.desk.registry) else { return };
+        if !first.plane.unsent.is_empty() || registry.push(record).is_err() {
+            let mut bytes = Vec::new();
+            record.write(&mut bytes);
+            first.plane.unsent.push(bytes);
+        }
+    }
+
+    fn answer_commands(&mut self) {
+        let told = self.first.as_ref().map_or(0, |first| first.plane.told);
+        let now = self.desk.now;
+        let ready = self.desk.metadata.as_mut().map(|commands| commands.ready(told, now)).unwrap_or_default();
+        for (shard, answer) in ready {
+            self.answer_on(shard, answer);
+        }
+    }
+
+    pub(super) fn take_plane_frame(&mut self, frame: PlaneFrame) {
+        match frame {
+            PlaneFrame::Rows(update) => {
+                self.mirror(&update);
+                let (shard, op) = (self.desk.id, update.op);
+                let frame = ShardFrame::Plane(PlaneFrame::Mirrored { shard, op });
+                self.desk.mailboxes.send(ShardId::FIRST, frame);
+            }
+            PlaneFrame::Mirrored { shard, op } => {
+                if let Some(commands) = &mut self.desk.metadata {
+                    commands.mirrored(shard, op);
+                }
+            }
+            PlaneFrame::Orders(orders) => self.obey(*orders),
+            PlaneFrame::Fates(told) => self.tell_fates(*told),
+            PlaneFrame::Observed { shard, groups } => self.tell_observed(shard, &groups),
+        }
+    }
+
+    /// Deltas of the operation that Python answers next.
+    pub(super) fn take_part(&mut self, deltas: &[u8]) {
+        if let Some(first) = &mut self.first {
+            first.plane.deltas.extend_from_slice(deltas);
+        }
+    }
+
+    /// What Python decided about an operation.
+    pub(super) fn take_applied(&mut self, op: u64, body: &[u8]) -> Result<(), Ending> {
+        let mut deltas =
+            self.first.as_mut().map(|first| std::mem::take(&mut first.plane.deltas)).unwrap_or_default();
+        let mut answer = Applied::decode(body).expect("checked at the boundary");
+        if !deltas.is_empty() {
+            deltas.extend_from_slice(answer.deltas);
+            answer.deltas = &deltas;
+        }
+        self.log
+            .metadata_mut()
+            .applied(op, &answer)
+            .map_err(|fault| Ending::new(ExitStatus::InternalFault, fault.to_string()))
+    }
+
+    /// Orders of the control plane for a shard.
+    pub(super) fn take_orders(
+        &mut self,
+        shard: ShardId,
+        pass: u64,
+        orders: Vec<Order>,
+    ) -> Result<(), Ending> {
+        if shard.0 >= self.desk.mailboxes.shards() {
+            let reason = format!("the control plane gave orders to shard {}, which there is not", shard.0);
+            return Err(Ending::new(ExitStatus::InternalFault, reason));
+        }
+        let Some(first) = &mut self.first else { return Ok(()) };
+        let with_figures = |order: Order| {
+            let figures = match order.kind {
+                OrderKind::InsertRouted => Some(first.plane.figures.entry(order.group).or_default().clone()),
+                OrderKind::ConfirmRemove => {
+                    first.plane.figures.remove(&order.group);
+                    None
+                }
+                _ => None,
+            };
+            (order, figures)
+        };
+        let orders = Orders { pass, orders: orders.into_iter().map(with_figures).collect() };
+        if shard == self.desk.id {
+            self.obey(orders);
+        } else {
+            let frame = ShardFrame::Plane(PlaneFrame::Orders(Box::new(orders)));
+            self.desk.mailboxes.send(shard, frame);
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, Orders { pass, orders }: Orders) {
+        let mut fates = Fates::default();
+        for (order, figures) in orders {
+            self.obey_one(pass, order, figures, &mut fates);
+        }
+        self.report(pass, fates);
+    }
+
+    fn obey_one(
+        &mut self,
+        pass: u64,
+        order: Order,
+        figures: Option<Arc<PublishedFigures>>,
+        fates: &mut Fates,
+    ) {
+        let Order { kind, group, .. } = order;
+        let shards = self.desk.mailboxes.shards();
+        let owner = ShardId(owner(group, shards));
+        let is_own = owner == self.desk.id;
+        let fate = match kind {
+            OrderKind::InsertOwned => match self.begin_group(group, is_own) {
+                Fate::Done => return self.tell_when_ready(pass, order),
+                fate => fate,
+            },
+            OrderKind::InsertRouted => {
+                self.desk.routes.insert(group, Route { owner, figures: figures.unwrap_or_default() });
+                if is_own {
+                    return self.tell_when_ready(pass, order);
+                }
+                Fate::Done
+            }
+            OrderKind::RemoveRouted => {
+                self.desk.routes.remove(group);
+                if is_own && self.end_group(group) { Fate::Removed } else { Fate::Done }
+            }
+            OrderKind::ConfirmRemove => {
+                self.own_plane.tombstones.remove(&group);
+                Fate::Done
+            }
+            OrderKind::Purge => match self.ask_for_purge(pass, order) {
+                Some(fate) => fate,
+                None => return,
+            },
+        };
+        fates.add(kind, group, fate);
+    }
+
+    fn begin_group(&mut self, group: u64, is_own: bool) -> Fate {
+        if !is_own || self.own_plane.tombstones.contains_key(&group) || self.log.open(group).is_err() {
+            return Fate::Failed;
+        }
+        Fate::Done
+    }
+
+    /// An own group is to be ready before anybody hears that it is there: no request shall be turned away for its
+    /// beginning, and nobody see it emptier than it is.
+    fn tell_when_ready(&mut self, pass: u64, order: Order) {
+        self.own_plane.pending.insert(order.group, (pass, order.kind));
+    }
+
+    /// Tells which of the pending groups are ready now, and every shard how those stand that changed.
+    pub(super) fn tell_ready_groups(&mut self) {
+        for (group, figures) in self.log.changed_figures(FIGURES_PER_TURN) {
+            self.publish_figures(group, figures);
+        }
+        let mut told: BTreeMap<u64, Fates> = BTreeMap::new();
+        let mut pending = std::mem::take(&mut self.own_plane.pending);
+        pending.retain(|group, (pass, kind)| {
+            let is_ready = self.is_ready(*group, *kind);
+            if is_ready {
+                told.entry(*pass).or_default().add(*kind, *group, Fate::Done);
+            }
+            !is_ready
+        });
+        self.own_plane.pending = pending;
+        for (pass, fates) in told {
+            self.report(pass, fates);
+        }
+    }
+
+    fn is_ready(&mut self, group: u64, kind: OrderKind) -> bool {
+        if !self.log.is_settled(group) {
+            return false;
+        }
+        if kind == OrderKind::InsertRouted {
+            let Some(figures) = self.log.figures(group) else { return false };
+            self.publish_figures(group, figures);
+        }
+        true
+    }
+
+    /// Ends a group and leaves a tombstone. Returns whether its files are gone already.
+    fn end_group(&mut self, group: u64) -> bool {
+        if self.log.has(group) {
+            self.log.remove(group);
+            self.own_plane.tombstones.insert(group, false);
+            return false;
+        }
+        *self.own_plane.tombstones.entry(group).or_insert(true)
+    }
+
+    /// The files of a tombstone are gone.
+    pub(super) fn group_removed(&mut self, group: u64) {
+        if let Some(gone) = self.own_plane.tombstones.get_mut(&group) {
+            *gone = true;
+            let mut fates = Fates::default();
+            fates.add(OrderKind::RemoveRouted, group, Fate::Removed);
+            self.report(0, fates);
+        }
+    }
+
+    /// Tells the control plane what became of its orders.
+    pub(super) fn report(&mut self, pass: u64, fates: Fates) {
+        if fates.is_empty() {
+            return;
+        }
+        let told = ToldFates { shard: self.desk.id, pass, fates };
+        if self.first.is_some() {
+            self.tell_fates(told);
+        } else {
+            let frame = ShardFrame::Plane(PlaneFrame::Fates(Box::new(told)));
+            self.desk.mailboxes.send(ShardId::FIRST, frame);
+        }
+    }
+
+    fn tell_fates(&mut self, ToldFates { shard, pass, fates }: ToldFates) {
+        let body = fates.into_bytes();
+        self.tell_python(&Record { kind: to_python::RECONCILED, shard: shard.0, token: pass, body: &body });
+    }
+
+    fn tell_observed(&mut self, shard: ShardId, groups: &[(u64, bool)]) {
+        let mut pieces = groups.chunks(OBSERVED_PER_RECORD).peekable();
+        loop {
+            let piece = pieces.next().unwrap_or_default();
+            let is_last = pieces.peek().is_none();
+            let mut body = vec![u8::from(is_last)];
+            for (group, is_open) in piece {
+                put_u64(&mut body, *group);
+                put_u8(&mut body, if *is_open { 1 } else { 2 });
+            }
+            self.tell_python(&Record { kind: to_python::OBSERVED, shard: shard.0, token: 0, body: &body });
+            if is_last {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Partitions that begin and end while the node works.
+
+use ng_io::SimulatedEnvironment;
+
+use crate::rig::{Node, home};
+
+/// A partition that no start expects.
+const NEW: u64 = 0x5001;
+
+fn files(environment: &SimulatedEnvironment) -> usize {
+    let of_group = home().group(NEW).directory();
+    environment.file_names().into_iter().filter(|path| path.starts_with(&of_group)).count()
+}
+
+/// A node with the new partition open, and messages in it.
+fn opened(seed: u64) -> Node {
+    let mut node = Node::new(seed);
+    node.log.open(NEW).expect("sound limits");
+    node.until("it is settled", |node| node.log.is_settled(NEW).then_some(()));
+    node.group = NEW;
+    assert_eq!(node.send(1, &[10, 20, 30]), 0);
+    node
+}
+
+fn last_offset(node: &Node) -> Option<u64> {
+    node.log.partition(NEW).expect("it is open").last_offset
+}
+
+#[test]
+fn a_partition_takes_messages_as_soon_as_it_is_settled() {
+    let mut node = opened(1);
+    assert_eq!(node.send(9, &[10]), 3);
+    node.log.open(NEW).expect("it is open already");
+    assert_eq!(last_offset(&node), Some(3));
+    assert_eq!(files(&node.environment), 0, "nothing is written before it has to be");
+}
+
+#[test]
+fn what_was_acknowledged_in_a_new_partition_survives_every_crash() {
+    for seed in 0..20 {
+        let mut node = opened(seed);
+        for _ in 0..seed {
+            node.turn();
+        }
+        let mut node = node.restart();
+        node.until("it is settled", |node| node.log.is_settled(NEW).then_some(()));
+        assert_eq!(last_offset(&node), Some(2), "seed {seed}");
+        assert!(node.log.partitions().any(|group| group == NEW));
+    }
+}
+
+#[test]
+fn a_partition_that_was_removed_leaves_nothing() {
+    let mut node = opened(2);
+    node.flush();
+    assert!(files(&node.environment) > 0);
+    node.log.remove(NEW);
+    assert!(!node.log.has(NEW));
+    node.until("its files are gone", |node| node.removed.contains(&NEW).then_some(()));
+    assert_eq!((files(&node.environment), node.log.ending().count()), (0, 0));
+    let node = node.restart();
+    assert!(!node.log.has(NEW));
+}
+
+#[test]
+fn a_manifest_of_before_does_not_bring_a_partition_back() {
+    let mut node = opened(3);
+    // Stopping in order writes a manifest that names the partition.
+    node = node.stop_and_start();
+    assert!(node.log.has(NEW));
+    node.log.remove(NEW);
+    node.until("its files are gone", |node| node.removed.contains(&NEW).then_some(()));
+    let mut node = node.restart();
+    assert!(!node.log.has(NEW));
+    // The next manifest has forgotten it, too.
+    node = node.stop_and_start();
+    assert!(!node.log.has(NEW));
+    node.until("nothing ends any more", |node| (node.log.ending().count() == 0).then_some(()));
+}
+
+#[test]
+fn a_removal_that_a_crash_cuts_short_is_finished_or_never_was() {
+    let (mut kept, mut gone) = (0, 0);
+    for turns in 0..40 {
+        let mut node = opened(turns);
+        node.flush();
+        node.log.remove(NEW);
+        for _ in 0..turns {
+            node.turn();
+        }
+        let mut node = node.restart();
+        if node.log.has(NEW) {
+            kept += 1;
+            node.until("it is settled", |node| node.log.is_settled(NEW).then_some(()));
+            assert_eq!(last_offset(&node), Some(2), "after {turns} turns");
+        } else {
+            gone += 1;
+            node.until("its files are gone", |node| (node.log.ending().count() == 0).then_some(()));
+            assert_eq!(files(&node.environment), 0, "after {turns} turns");
+        }
+    }
+    assert!(kept > 0 && gone > 0, "{kept} kept, {gone} gone");
+}
+
+#[test]
+fn who_waits_for_a_partition_that_ends_is_told_that_nothing_is_certain() {
+    let mut node = opened(4);
+    let answer = {
+        let ticket = node.begin(ng_wire::replica::LogOperation::Batch, &crate::rig::batch(50, &[5]));
+        node.log.remove(NEW);
+        node.until("an answer", |node| node.take_answer(ticket))
+    };
+    assert_eq!(answer, ng_shard::log::LogAnswer::Uncertain);
+}

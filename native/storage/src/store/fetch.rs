@@ -1,0 +1,226 @@
+//! One question to the segments of a group: which file, the index first if the segment is sealed, then the batches.
+
+use std::sync::Arc;
+
+use ng_io::Buffer;
+
+use super::locate::{SegmentView, Sought};
+use super::places::Place;
+use super::plan::{Plan, PlanFault, PlanResult, Step};
+use super::reindex::Reindex;
+use super::tail::INDEX_SPAN;
+use super::walk::{FoundBatches, PIECE, Walk, Walked};
+use super::{StoreDamage, StoreFault};
+use crate::PAGE;
+use crate::home::GroupHome;
+use crate::index::{Index, IndexEntry, place_from, place_of_offset, place_of_time};
+
+/// How often a piece is read before it counts as damaged: some disks fail a read once.
+const ATTEMPTS: u8 = 3;
+
+/// Batches that are wanted of those that are on the disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Fetch {
+    /// What the answer is known by to whoever asks.
+    pub asker: u64,
+    /// The purge generation that is asked about.
+    pub generation: u64,
+    /// Which is the first.
+    pub sought: Sought,
+    /// Batches beyond this offset are not wanted.
+    pub until: u64,
+    /// About how many bytes of batches are wanted.
+    pub bytes: usize,
+    /// A batch of more bytes is not read, unless [`Fetch::bytes`] has room for it.
+    pub batch_bytes: usize,
+}
+
+/// What came of a [`Fetch`].
+#[derive(Debug)]
+pub enum Fetched {
+    /// The group is open.
+    Opened,
+    /// These batches, one at least.
+    Batches(FoundBatches),
+    /// No such batch is on the disk, or none any more.
+    Nothing,
+    /// The first batch alone has so many bytes: more than were to be read.
+    Larger {
+        /// How many.
+        bytes: usize,
+    },
+    /// The group was purged meanwhile.
+    Purged,
+    /// What was sought cannot be read.
+    Damaged(StoreDamage),
+    /// There are too many open files just now.
+    Busy,
+    /// The group is gone.
+    Gone,
+}
+
+/// How far a fetch has come.
+#[derive(Debug)]
+enum Stage {
+    /// The index is read from its file.
+    Index,
+    /// It is made anew; what was there, if that can be read.
+    Reindex(Box<Reindex>),
+    Walk(Box<Walk>),
+}
+
+/// A fetch under way.
+#[derive(Debug)]
+pub(super) struct Fetching {
+    pub(super) fetch: Fetch,
+    pub(super) view: SegmentView,
+    group: u64,
+    home: GroupHome,
+    batch_bytes_max: u64,
+    place: Option<Place>,
+    stage: Stage,
+    failed: u8,
+    /// The index that it works with was made, not read, by this start.
+    reindexed: bool,
+}
+
+/// What a fetch does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    Run(Plan),
+    Ended(Fetched),
+    /// An index was read, or made anew, and may be kept; the second says that it is to be written down.
+    Indexed(Arc<Index>, bool),
+    /// An index has to be made, unless another fetch is just doing that.
+    Reindex,
+}
+
+impl Fetching {
+    pub(super) fn new(
+        fetch: Fetch,
+        view: SegmentView,
+        (group, home): (u64, GroupHome),
+        batch_bytes_max: u64,
+        place: Option<Place>,
+    ) -> Self {
+        let (stage, failed, reindexed) = (Stage::Index, 0, false);
+        Self { fetch, view, group, home, batch_bytes_max, place, stage, failed, reindexed }
+    }
+
+    /// Begins to read the index from its file.
+    pub(super) fn read_index(&mut self) -> Next {
+        self.stage = Stage::Index;
+        self.run()
+    }
+
+    /// Begins to make the index anew.
+    pub(super) fn reindex(&mut self, old: Option<Index>) -> Next {
+        self.reindexed = true;
+        self.stage = Stage::Reindex(Box::new(Reindex::new(self.group, self.view, self.batch_bytes_max, old)));
+        self.run()
+    }
+
+    /// Begins to read batches from the best place that is known.
+    pub(super) fn walk(&mut self, places: &[IndexEntry]) -> Next {
+        let Fetch { sought, bytes, .. } = self.fetch;
+        let mut walk = Walk::new(self.group, self.view, self.fetch, self.batch_bytes_max);
+        let indexed = match sought {
+            Sought::Offset(offset) => place_of_offset(places, offset),
+            Sought::Time(time) => place_of_time(places, time),
+            Sought::Behind { .. } | Sought::Opened => None,
+        };
+        let (position, begins) =
+            indexed.map_or((0, self.view.entry.base_offset), |place| (place.position, place.offset));
+        let known = self.place.take().filter(|place| {
+            place.segment == self.view.key(self.group)
+                && place.position >= position
+                && place.position < self.view.bytes
+        });
+        let (position, begins, ahead) = match known {
+            Some(place) => (place.position, None, 0),
+            // What is sought lies somewhere before the next place.
+            None if sought == Sought::Offset(begins) => (position, Some(begins), 0),
+            None => (position, Some(begins), INDEX_SPAN),
+        };
+        let exact = position + bytes as u64 + ahead;
+        let slack = exact + bytes as u64 / 8 + PAGE as u64;
+        // Ends between two batches if a place says where.
+        let end = place_from(places, exact).map(|place| place.position).filter(|end| *end <= slack);
+        let length = usize::try_from(end.unwrap_or(slack) - position).unwrap_or(PIECE);
+        walk.begin(position, begins, length);
+        self.stage = Stage::Walk(Box::new(walk));
+        self.run()
+    }
+
+    /// Whether it is making an index.
+    pub(super) const fn is_reindexing(&self) -> bool {
+        matches!(self.stage, Stage::Reindex(_))
+    }
+
+    fn run(&self) -> Next {
+        let path = self.home.segment(&self.view.entry);
+        Next::Run(vec![match &self.stage {
+            Stage::Index => Step::ReadAll(self.home.index(&self.view.entry)),
+            Stage::Reindex(reindex) => reindex.step(path),
+            Stage::Walk(walk) => walk.step(path),
+        }])
+    }
+
+    /// Takes what was read.
+    pub(super) fn ended(&mut self, result: PlanResult) -> Next {
+        let read = match result {
+            Ok(read) => Ok(read.into_iter().next().flatten()),
+            Err(fault) if fault.error.is_out_of_descriptors() => return Next::Ended(Fetched::Busy),
+            Err(_) if self.failed + 1 < ATTEMPTS => {
+                self.failed += 1;
+                return self.run();
+            }
+            Err(PlanFault { error, .. }) => Err(StoreFault::Unreadable(error)),
+        };
+        self.failed = 0;
+        match &mut self.stage {
+            Stage::Index => self.index_read(read.ok().flatten()),
+            Stage::Reindex(reindex) => {
+                if !reindex.feed(read.ok().flatten().as_ref()) {
+                    return self.run();
+                }
+                let view = reindex.view;
+                let done = std::mem::replace(reindex, Box::new(Reindex::new(self.group, view, 0, None)));
+                let (index, whole) = done.finish();
+                Next::Indexed(Arc::new(index), whole)
+            }
+            Stage::Walk(_) => match read.and_then(|piece| piece.ok_or(StoreFault::Missing)) {
+                Ok(piece) => self.walked(piece),
+                Err(fault) => self.damaged(fault),
+            },
+        }
+    }
+
+    fn index_read(&mut self, bytes: Option<Buffer>) -> Next {
+        let index = bytes.and_then(|bytes| Index::decode(&bytes).ok());
+        match index.filter(|index| index.is_of(self.group, &self.view.entry)) {
+            Some(index) => Next::Indexed(Arc::new(index), false),
+            None => Next::Reindex,
+        }
+    }
+
+    fn walked(&mut self, piece: Buffer) -> Next {
+        let Stage::Walk(walk) = &mut self.stage else { return self.run() };
+        match walk.feed(piece) {
+            Walked::On => self.run(),
+            Walked::Found(found) => Next::Ended(Fetched::Batches(found)),
+            Walked::Larger { bytes } => Next::Ended(Fetched::Larger { bytes }),
+            Walked::Nothing => Next::Ended(Fetched::Nothing),
+            Walked::Damaged(refusal) => self.damaged(StoreFault::Refused(refusal)),
+            Walked::Disagrees(refusal) if self.reindexed || !self.view.entry.is_sealed() => {
+                self.damaged(StoreFault::Refused(refusal))
+            }
+            Walked::Disagrees(_) => Next::Reindex,
+        }
+    }
+
+    fn damaged(&self, fault: StoreFault) -> Next {
+        let path = self.home.segment(&self.view.entry);
+        Next::Ended(Fetched::Damaged(StoreDamage { path, fault }))
+    }
+}

@@ -1,0 +1,87 @@
+//! A state that comes from another replica takes the place of the own one, whatever was to be executed there.
+
+use ng_wire::replica::{Message, Op, PrepareHeader, RequestPrepares, TransferOffer, View};
+
+use super::hand::{Hand, log, start_view};
+use crate::{Effect, Event, Record};
+
+/// A backup that has handed out ops 1 and 2, and hears of a state that ends with op 5.
+fn offered(log: &[PrepareHeader]) -> Hand {
+    let mut hand = Hand::backup(log, Op(6));
+    let handed: Vec<&Effect> = hand.done.iter().filter(|effect| matches!(effect, Effect::Apply(_))).collect();
+    assert_eq!(handed, [&Effect::Apply(log[1]), &Effect::Apply(log[2])]);
+    hand.step(Event::Unreadable { op: Op(1), checksum: log[1].checksum });
+    let offer = TransferOffer { view: View(1), commit_max: Op(6), anchor: log[5] };
+    hand.hear(2, Message::TransferOffer(offer));
+    assert!(hand.done.contains(&Effect::Fetch { from: 2, anchor: log[5] }), "{:?}", hand.done);
+    hand
+}
+
+/// Once a replica whose disk had lost an operation that was handed out refused every state that others sent it: it waited
+/// for that operation, which nobody keeps any more, and lagged behind for good.
+#[test]
+fn a_state_takes_the_place_of_what_was_handed_out_and_cannot_be_read() {
+    let log = log();
+    let mut hand = offered(&log);
+    hand.step(Event::Fetched { anchor: log[5], clients: None });
+    let installs = |effect: &Effect| matches!(effect, Effect::Append { record: Record::Install(header), .. } if *header == log[5]);
+    assert!(hand.done.iter().any(installs), "{:?}", hand.done);
+    assert_eq!(hand.replica.commit_min(), Op(5));
+    assert!(hand.done.contains(&Effect::Apply(log[6])), "it goes on behind the state: {:?}", hand.done);
+}
+
+#[test]
+fn a_state_that_ends_before_what_was_executed_is_of_no_use() {
+    let log = log();
+    let mut hand = offered(&log);
+    for header in &log[1..=5] {
+        hand.step(Event::Applied { header: *header, reply: Vec::new() });
+        hand.step(Event::Tick);
+    }
+    hand.step(Event::Fetched { anchor: log[5], clients: None });
+    assert!(!hand.done.iter().any(|effect| matches!(effect, Effect::Install { .. })), "{:?}", hand.done);
+    assert_eq!(hand.replica.commit_min(), Op(5));
+}
+
+/// The last operation of a state that is far ahead of what the test replicas have.
+fn far_ahead() -> PrepareHeader {
+    PrepareHeader { op: Op(100), ..log()[6] }.sealed()
+}
+
+fn offer(anchor: PrepareHeader) -> Message {
+    Message::TransferOffer(TransferOffer { view: View(2), commit_max: Op(100), anchor })
+}
+
+/// A backup of three hears of a view of which only a state brings it the log; whom it asks for one.
+fn asked_when_left_behind(hand: &mut Hand) -> Vec<u8> {
+    hand.hear(2, start_view(View(2), Op(100), 0, &[far_ahead()]));
+    let wanted = Message::RequestPrepares(RequestPrepares { view: View(2), first: Op(1), last: Op(1) });
+    (0..3).filter(|to| hand.sent(*to).contains(&&wanted)).collect()
+}
+
+/// Once a replica asked the primary of its view alone for a state, over and over: a segment there had rotted.
+#[test]
+fn whose_state_did_not_come_is_passed_over_once() {
+    let mut hand = Hand::backup(&log()[..1], Op(0));
+    assert_eq!(asked_when_left_behind(&mut hand), [2]);
+    hand.hear(2, offer(far_ahead()));
+    assert_eq!(asked_when_left_behind(&mut hand), [], "one state at a time");
+    hand.step(Event::FetchFailed);
+    assert_eq!(asked_when_left_behind(&mut hand), [1]);
+    assert_eq!(asked_when_left_behind(&mut hand), [2], "the other may be down");
+}
+
+#[test]
+fn an_offer_of_whom_the_state_did_not_come_is_passed_over_once() {
+    let mut hand = Hand::backup(&log()[..1], Op(0));
+    let fetches = |hand: &mut Hand, from| {
+        hand.hear(from, offer(far_ahead()));
+        hand.done.contains(&Effect::Fetch { from, anchor: far_ahead() })
+    };
+    assert!(fetches(&mut hand, 2));
+    hand.step(Event::FetchFailed);
+    assert!(!fetches(&mut hand, 2));
+    assert!(fetches(&mut hand, 2), "nobody else offers one");
+    hand.step(Event::FetchFailed);
+    assert!(fetches(&mut hand, 1));
+}

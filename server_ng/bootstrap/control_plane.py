@@ -1,0 +1,105 @@
+"""The control plane behind the engine: committed operations are applied, and partitions follow them."""
+
+import asyncio
+from collections.abc import Callable
+
+import structlog
+
+from server_ng.bootstrap.figures import partition_samples
+from server_ng.engine.errors import MalformedRecordError
+from server_ng.engine.records import (
+    Applied,
+    Apply,
+    CaughtUp,
+    ControlRecord,
+    Observed,
+    Reconciled,
+    Rows,
+    encode_applied,
+)
+from server_ng.metadata.deltas import encode_deltas
+from server_ng.metadata.machine import Metadata
+from server_ng.metadata.ops import Op, Outcome
+from server_ng.observe.metrics import Sample
+from server_ng.reconciler.task import Reconciler
+
+__all__ = ["ControlPlane"]
+
+_log = structlog.get_logger()
+
+
+class ControlPlane:
+    """Takes the engine's records about metadata and partitions, one by one, and answers each at once."""
+
+    def __init__(self, shards: int, send: Callable[[bytes], None], loop: asyncio.AbstractEventLoop) -> None:
+        self.converged: asyncio.Future[None] = loop.create_future()
+        """Done when what was found at the start is as the metadata says."""
+        self._shards = shards
+        self._send = send
+        self._metadata = Metadata()
+        self._caught_up = False
+        self._faults = 0
+        self._reconciler = Reconciler(shards, send, loop, lambda: self.converged.set_result(None))
+
+    def take(self, record: ControlRecord) -> None:
+        """Does what follows from one record."""
+        match record:
+            case Apply():
+                self._apply(record)
+            case Reconciled(shard):
+                self._check(shard)
+                self._reconciler.answer(record)
+            case Rows(_, last, deltas):
+                self._metadata.load(deltas, last)
+                if last and self._caught_up:
+                    self._reconciler.load(self._metadata.state)
+            case CaughtUp():
+                self._caught_up = True
+                self._reconciler.load(self._metadata.state)
+            case Observed(shard):
+                self._check(shard)
+                self._reconciler.observe(record)
+
+    def close(self) -> None:
+        """Asks nothing more of the shards."""
+        self._reconciler.close()
+
+    def samples(self) -> list[Sample]:
+        """The figures of metadata and partitions."""
+        faults = Sample("apply_faults_total", "counter", "Operations that met a bug in apply.", self._faults)
+        return [faults, *partition_samples(self._reconciler)]
+
+    def _check(self, shard: int) -> None:
+        if shard >= self._shards:
+            raise MalformedRecordError(f"a record about shard {shard} of {self._shards}")
+
+    def _apply(self, record: Apply) -> None:
+        op = Op(record.op, record.timestamp, record.client, record.operation, record.user_id, record.body)
+        outcome = self._metadata.apply(op)
+        if outcome.fault is not None:
+            self._faults += 1
+            # Not the body: it may hold a secret.
+            _log.error(
+                "apply_failed",
+                op=op.number,
+                operation=op.operation,
+                user_id=op.user_id,
+                reason=repr(outcome.fault),
+                exc_info=outcome.fault,
+            )
+        # Before whatever the change of the partitions makes the reconciler say.
+        self._send(encode_applied(_answer(op.number, outcome)))
+        if outcome.deltas:
+            self._reconciler.change(self._metadata.take_touched())
+
+
+def _answer(number: int, outcome: Outcome) -> Applied:
+    return Applied(
+        op=number,
+        result=outcome.result,
+        reply=outcome.reply,
+        stream=outcome.stream,
+        topic=outcome.topic,
+        revision=outcome.revision,
+        deltas=encode_deltas(outcome.deltas),
+    )

@@ -1,0 +1,60 @@
+"""Records: what crosses between the engine and Python, as values.
+
+Integers are little-endian, strings a u32 length and UTF-8. `native/shard/src/record.rs` is the other half.
+"""
+
+from server_ng.engine.records.received import (
+    Apply,
+    CaughtUp,
+    ControlRecord,
+    Login,
+    NativeEvent,
+    Observed,
+    Progress,
+    Reconciled,
+    Record,
+    Rows,
+    Started,
+    StartFailed,
+    Stopped,
+    decode,
+)
+from server_ng.engine.records.sent import (
+    Applied,
+    HostFigures,
+    LoginVerdict,
+    Verdict,
+    encode_applied,
+    encode_converged,
+    encode_host_figures,
+    encode_login_verdict,
+    encode_open_doors,
+    encode_reconcile,
+)
+
+__all__ = [
+    "Applied",
+    "Apply",
+    "CaughtUp",
+    "ControlRecord",
+    "HostFigures",
+    "Login",
+    "LoginVerdict",
+    "NativeEvent",
+    "Observed",
+    "Progress",
+    "Reconciled",
+    "Record",
+    "Rows",
+    "StartFailed",
+    "Started",
+    "Stopped",
+    "Verdict",
+    "decode",
+    "encode_applied",
+    "encode_converged",
+    "encode_host_figures",
+    "encode_login_verdict",
+    "encode_open_doors",
+    "encode_reconcile",
+]

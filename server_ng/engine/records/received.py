@@ -1,0 +1,233 @@
+"""Records the engine sends: values and their decoding."""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from typing_extensions import override
+
+from server_ng.engine.errors import MalformedRecordError
+from server_ng.engine.records.layout import Frame, frames, take_string
+from server_ng.wire.reconcile import (
+    HeldGroup,
+    HeldState,
+    ReconcileAnswer,
+    ReconcileKind,
+    ReconcileOutcome,
+)
+
+__all__ = [
+    "Apply",
+    "CaughtUp",
+    "ControlRecord",
+    "Login",
+    "NativeEvent",
+    "Observed",
+    "Progress",
+    "Reconciled",
+    "Record",
+    "Rows",
+    "StartFailed",
+    "Started",
+    "Stopped",
+    "decode",
+]
+
+_EVENT = struct.Struct("<HQQQ")
+_APPLY = struct.Struct("<QQQBI")
+_ANSWER = struct.Struct("<BQB")
+_HELD = struct.Struct("<QB")
+_NO_SHARD = 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A password to verify."""
+
+    token: int
+    username: str
+    password: bytes
+    address: str
+
+    @override
+    def __repr__(self) -> str:
+        return f"Login(token={self.token}, username={self.username!r}, address={self.address!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Every shard runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartFailed:
+    """The start failed; shards that run are stopped."""
+
+    shard: int | None
+    """Whose fault it was, if it was one shard's."""
+    status: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Every shard has stopped, or was given up."""
+
+    in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NativeEvent:
+    """Something for the log."""
+
+    shard: int
+    code: int
+    first: int
+    second: int
+    time_micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a start gets on."""
+
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A piece of a whole metadata state."""
+
+    op: int
+    """The operation the state stands at."""
+    last: bool
+    deltas: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A committed metadata operation."""
+
+    op: int
+    timestamp: int
+    """Microseconds since the epoch, the same on every replica."""
+    client: int
+    operation: int
+    user_id: int
+    body: bytes
+    """What the client sent; it may hold a secret."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"Apply(op={self.op}, operation={self.operation}, user_id={self.user_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """Everything that was in the journal at the start has been handed over."""
+
+    op: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """How a shard gets on with a reconcile pass, or what became of a removal."""
+
+    shard: int
+    pass_number: int
+    answers: tuple[ReconcileAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A piece of what a shard holds at the start."""
+
+    shard: int
+    last: bool
+    groups: tuple[HeldGroup, ...]
+
+
+ControlRecord: TypeAlias = Rows | Apply | CaughtUp | Reconciled | Observed
+Record: TypeAlias = Login | Started | StartFailed | Stopped | NativeEvent | Progress | ControlRecord
+
+
+def decode(data: bytes) -> Iterator[Record]:
+    """The records that `data` consists of."""
+    try:
+        for frame in frames(data):
+            decoder = _DECODERS.get(frame.kind)
+            if decoder is None:
+                raise MalformedRecordError(f"a record of kind {frame.kind}")
+            yield decoder(frame)
+    except (struct.error, ValueError, IndexError) as error:
+        raise MalformedRecordError(f"a record cannot be read: {error}") from error
+
+
+def _login(frame: Frame) -> Login:
+    username, rest = take_string(frame.body)
+    password, rest = take_string(rest)
+    address, _ = take_string(rest)
+    return Login(frame.token, username.decode(), password, address.decode())
+
+
+def _start_failed(frame: Frame) -> StartFailed:
+    reason, _ = take_string(frame.body[1:])
+    shard = None if frame.shard == _NO_SHARD else frame.shard
+    return StartFailed(shard, frame.body[0], reason.decode())
+
+
+def _native_event(frame: Frame) -> NativeEvent:
+    code, first, second, time_micros = _EVENT.unpack(frame.body)
+    return NativeEvent(frame.shard, code, first, second, time_micros)
+
+
+def _progress(frame: Frame) -> Progress:
+    phrase, _ = take_string(frame.body)
+    return Progress(phrase.decode())
+
+
+def _apply(frame: Frame) -> Apply:
+    timestamp, client_low, client_high, operation, user_id = _APPLY.unpack_from(frame.body)
+    body = bytes(frame.body[_APPLY.size :])
+    return Apply(frame.token, timestamp, client_high << 64 | client_low, operation, user_id, body)
+
+
+def _caught_up(frame: Frame) -> CaughtUp:
+    if frame.body:
+        raise MalformedRecordError(f"{len(frame.body)} bytes where none belong")
+    return CaughtUp(frame.token)
+
+
+def _reconciled(frame: Frame) -> Reconciled:
+    answers = tuple(
+        ReconcileAnswer(ReconcileKind(kind), group, ReconcileOutcome(outcome))
+        for kind, group, outcome in _ANSWER.iter_unpack(frame.body)
+    )
+    return Reconciled(frame.shard, frame.token, answers)
+
+
+def _observed(frame: Frame) -> Observed:
+    groups = tuple(HeldGroup(group, HeldState(state)) for group, state in _HELD.iter_unpack(frame.body[1:]))
+    return Observed(frame.shard, _flag(frame.body), groups)
+
+
+def _flag(body: memoryview) -> bool:
+    if body[0] > 1:
+        raise MalformedRecordError(f"a flag of {body[0]}")
+    return bool(body[0])
+
+
+_DECODERS: dict[int, Callable[[Frame], Record]] = {
+    1: _login,
+    2: lambda _: Started(),
+    3: _start_failed,
+    4: lambda frame: Stopped(bool(frame.body[0])),
+    5: _native_event,
+    6: _progress,
+    7: lambda frame: Rows(frame.token, _flag(frame.body), bytes(frame.body[1:])),
+    8: _apply,
+    9: _caught_up,
+    10: _reconciled,
+    11: _observed,
+}

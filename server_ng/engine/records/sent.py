@@ -1,0 +1,144 @@
+"""Records the engine is sent: values and their encoding."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from server_ng.engine.records.layout import HEADER_BYTES, record, string
+from server_ng.wire.reconcile import ReconcileOp
+
+__all__ = [
+    "Applied",
+    "HostFigures",
+    "LoginVerdict",
+    "Verdict",
+    "encode_applied",
+    "encode_converged",
+    "encode_host_figures",
+    "encode_login_verdict",
+    "encode_open_doors",
+    "encode_reconcile",
+]
+
+_VERDICT = struct.Struct("<BI")
+_FIGURES = struct.Struct("<ffQQQQQIQQ")
+_APPLIED_HEAD = struct.Struct("<IBIIQ")
+_RECONCILE_OP = struct.Struct("<BQQ")
+
+_LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS, _APPLIED, _RECONCILE, _CONVERGED, _APPLIED_PART = range(1, 8)
+# The ring holds 256 KiB, and a record larger than that would never find room.
+_DELTAS_MAX: Final = 128 * 1024
+_OPS_MAX: Final = (60 * 1024 - HEADER_BYTES) // _RECONCILE_OP.size
+
+
+class Verdict(IntEnum):
+    """What authentication says to a login."""
+
+    ACCEPTED = 0
+    REFUSED = 1
+    BUSY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LoginVerdict:
+    """The answer to a `Login`."""
+
+    token: int
+    verdict: Verdict
+    user_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostFigures:
+    """Figures of the host and the process, for statistics that clients ask for."""
+
+    cpu_usage: float
+    total_cpu_usage: float
+    memory_usage: int
+    total_memory: int
+    available_memory: int
+    read_bytes: int
+    written_bytes: int
+    threads_count: int
+    free_disk_space: int
+    total_disk_space: int
+    hostname: str
+    os_name: str
+    os_version: str
+    kernel_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The answer to an `Apply`."""
+
+    op: int
+    result: int
+    """0 or an error code."""
+    reply: int
+    """What the client is answered with: 0 nothing, 1 the stream, 2 the topic with its partitions."""
+    stream: int
+    topic: int
+    revision: int
+    """Where the shards must stand before the client is answered; 0 if it need not wait."""
+    deltas: bytes
+
+
+def encode_login_verdict(verdict: LoginVerdict) -> bytes:
+    """A ``LOGIN_VERDICT`` record."""
+    return record(_LOGIN_VERDICT, verdict.token, _VERDICT.pack(verdict.verdict, verdict.user_id))
+
+
+def encode_open_doors() -> bytes:
+    """An ``OPEN_DOORS`` record."""
+    return record(_OPEN_DOORS, 0, b"")
+
+
+def encode_applied(applied: Applied) -> bytes:
+    """An ``APPLIED`` record; what its deltas have too many of goes before it, as ``APPLIED_PART`` records."""
+    deltas = applied.deltas
+    start = 0
+    parts = bytearray()
+    while len(deltas) - start > _DELTAS_MAX:
+        parts += record(_APPLIED_PART, applied.op, deltas[start : start + _DELTAS_MAX])
+        start += _DELTAS_MAX
+    head = _APPLIED_HEAD.pack(applied.result, applied.reply, applied.stream, applied.topic, applied.revision)
+    return bytes(parts) + record(_APPLIED, applied.op, head + deltas[start:])
+
+
+def encode_reconcile(shard: int, pass_number: int, ops: Sequence[ReconcileOp]) -> bytes:
+    """``RECONCILE`` records, as many as the operations of one pass need."""
+    return b"".join(
+        record(
+            _RECONCILE,
+            pass_number,
+            b"".join(_RECONCILE_OP.pack(*op) for op in ops[start : start + _OPS_MAX]),
+            shard,
+        )
+        for start in range(0, len(ops), _OPS_MAX)
+    )
+
+
+def encode_converged(revision: int) -> bytes:
+    """A ``CONVERGED`` record: every shard stands at least at this revision."""
+    return record(_CONVERGED, revision, b"")
+
+
+def encode_host_figures(figures: HostFigures) -> bytes:
+    """A ``HOST_FIGURES`` record."""
+    body = _FIGURES.pack(
+        figures.cpu_usage,
+        figures.total_cpu_usage,
+        figures.memory_usage,
+        figures.total_memory,
+        figures.available_memory,
+        figures.read_bytes,
+        figures.written_bytes,
+        figures.threads_count,
+        figures.free_disk_space,
+        figures.total_disk_space,
+    )
+    texts = (figures.hostname, figures.os_name, figures.os_version, figures.kernel_version)
+    return record(_HOST_FIGURES, 0, body + b"".join(map(string, texts)))

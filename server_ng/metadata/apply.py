@@ -1,0 +1,52 @@
+"""What an op comes to on a state. Nothing here writes: `fold` does, with the deltas of the outcome."""
+
+from collections.abc import Callable
+from typing import Final
+
+from server_ng.metadata.ops import Op, Outcome
+from server_ng.metadata.partitions import create_partitions, delete_partitions
+from server_ng.metadata.state import State
+from server_ng.metadata.streams import create_stream, delete_stream, purge_stream, update_stream
+from server_ng.metadata.topics import create_topic, delete_topic, purge_topic, update_topic
+from server_ng.wire.refusals import RefusedError
+from server_ng.wire.tables import ErrorCode, Operation
+
+__all__ = ["apply", "decide"]
+
+_SERVED: Final[dict[int, Callable[[State, Op], Outcome]]] = {
+    Operation.CREATE_STREAM: create_stream,
+    Operation.UPDATE_STREAM: update_stream,
+    Operation.DELETE_STREAM: delete_stream,
+    Operation.PURGE_STREAM: purge_stream,
+    Operation.CREATE_TOPIC: create_topic,
+    Operation.UPDATE_TOPIC: update_topic,
+    Operation.DELETE_TOPIC: delete_topic,
+    Operation.PURGE_TOPIC: purge_topic,
+    Operation.CREATE_PARTITIONS: create_partitions,
+    Operation.DELETE_PARTITIONS: delete_partitions,
+}
+
+
+def apply(state: State, op: Op) -> Outcome:
+    """What the op comes to."""
+    serve = _SERVED.get(op.operation)
+    if serve is None:
+        return Outcome(ErrorCode.FEATURE_UNAVAILABLE)
+    try:
+        return serve(state, op)
+    except RefusedError as refusal:
+        return Outcome(refusal.code)
+
+
+def decide(state: State, op: Op) -> Outcome:
+    """What the op comes to, a bug included: that is the same error on every replica.
+
+    Exhausted memory or stack is no function of the op, another replica might have more: it is not caught here
+    and ends the process.
+    """
+    try:
+        return apply(state, op)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as fault:
+        return Outcome(ErrorCode.ERROR, fault=fault)

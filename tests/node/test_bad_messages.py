@@ -156,3 +156,20 @@ def test_producers_may_leave_the_partition_to_the_server(node: Node) -> None:
         assert {partition_of(ask(client, 101, body)) for _ in range(4)} == {0, 1}
         body = send_body(number(0), number(0), key, _GOOD, 2)
         assert len({partition_of(ask(client, 101, body)) for _ in range(4)}) == 1
+
+
+def test_a_batch_names_its_partition(node: Node) -> None:
+    with node.connect_registered() as client:
+        assert ask(client, 101, send(_GOOD, 2, partition=1)).status == 0
+        for partition in (0, 1):
+            polled = ask(client, 100, poll(partition=partition)).body
+            assert struct.unpack_from("<Q", polled, 16) == (partition,)
+
+
+def test_an_offset_that_no_message_can_have_is_refused(node: Node) -> None:
+    with node.connect_registered() as client:
+        assert ask(client, 121, stored(1)).status == 0
+        for ack in (0, 1):
+            assert ask(client, 121, stored((1 << 64) - 1, ack=ack)).status == 4100
+        place = _CONSUMER + _TOPIC + struct.pack("<BI", 1, 0)
+        assert ask(client, 120, place).body == struct.pack("<IQQ", 0, 2, 1)

@@ -65,6 +65,11 @@ impl Stamper {
         Self { limits, next_offset, skipped_to, last_timestamp, purge_generation, fenced, planted }
     }
 
+    /// The number that clients know the partition by, which batches are stamped with from now on.
+    pub const fn call_partition(&mut self, index: u32) {
+        self.limits.index = index;
+    }
+
     /// Verifies a batch of a producer, which hashes its payload, and stamps it. A refused one stays as it
     /// was.
     pub fn stamp(&mut self, batch: &mut [u8], now: u64) -> Result<Stamped, StampRefusal> {

@@ -41,6 +41,9 @@ const JOURNAL_FILE_ROOM: u64 = 64 * 1024;
 /// Milliseconds between two manifests of a shard that works.
 const CHECKPOINT_PERIOD: Ticks = 10_000;
 
+/// Consumers of one partition whose offsets are kept.
+const CONSUMER_OFFSETS_MAX: u32 = 4096;
+
 /// Segments that a shard keeps open.
 const SEGMENTS_OPEN: usize = 64;
 
@@ -112,7 +115,11 @@ impl<E: Environment> Directory<E> {
             limits: GroupLimits {
                 log: Limits::default(),
                 clients: ClientLimits { clients: slots, ..ClientLimits::default() },
-                partition: PartitionLimits::default(),
+                partition: PartitionLimits {
+                    batch_bytes_max: self.settings.genesis.frame_bytes_max,
+                    consumer_offsets_max: CONSUMER_OFFSETS_MAX,
+                    ..PartitionLimits::default()
+                },
             },
             shard: opened,
             home: self.storage.home().clone(),

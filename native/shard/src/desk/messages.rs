@@ -125,6 +125,10 @@ impl Desk {
             Err(missing) => return absent(missing, command),
         };
         let Some(consumer) = consumer(&target.consumer) else { return no_group(command) };
+        if offset == Some(u64::MAX) {
+            // No message has it, and in the log it stands for none.
+            return Decision::Denied(ErrorCode::InvalidOffset);
+        }
         let level = (ack == Ack::Quorum).then_some(durability);
         self.ask_partition(id, header, place, PartitionAsk::WriteOffset { consumer, offset, level })
     }

@@ -3,7 +3,7 @@
 use ng_io::{Environment, WallMicros};
 use ng_partition::{StampRefusal, Stamper};
 use ng_vsr::{Event, Request};
-use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, body_checksum};
+use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, SUFFIX_MAX, body_checksum};
 use ng_wire::table::error::ErrorCode;
 
 use super::group::{Body, Ticket};
@@ -11,6 +11,14 @@ use super::machine::{Machine, MetadataMachine};
 use super::outgoing::{LogAnswer, Outgoing};
 use super::owner::METADATA;
 use super::shard_log::{ShardLog, Work};
+
+/// Operations that the log of a group may be ahead of the manifest in force. A start votes with a list of all of them, and
+/// no vote lists more than [`SUFFIX_MAX`]: what is under way when the limit is reached, and what a new view adds, has to
+/// fit, too.
+const AHEAD_MAX: u64 = SUFFIX_MAX as u64 - 512;
+
+/// From so many on the next manifest is hurried.
+const HURRY_AT: u64 = SUFFIX_MAX as u64 / 2;
 
 /// A request for the log of a group.
 #[derive(Clone, Debug)]
@@ -56,10 +64,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if !group.replica.is_primary() {
             return Err(LogAnswer::NotPrimary);
         }
-        if !group.replica.admits() || !self.has_room(id, group.replica.head().next(), body.len()) {
+        let head = group.replica.head();
+        let ahead = head.since(group.checkpointed);
+        if ahead >= HURRY_AT {
+            self.checkpoint.hurried = true;
+        }
+        if ahead >= AHEAD_MAX || !group.replica.admits() || !self.has_room(id, head.next(), body.len()) {
             return Err(LogAnswer::Busy);
         }
-        let head = group.replica.head();
         if id != METADATA {
             self.stamp(id, head, operation, &mut body)?;
         }
@@ -106,6 +118,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             *stamper = Some(Stamper::begin(partition));
         }
         let Some(stamper) = stamper else { return Err(LogAnswer::Busy) };
+        if let Some(index) = group.index {
+            stamper.call_partition(index);
+        }
         if batch {
             return stamper
                 .stamp(body, now)

@@ -45,6 +45,8 @@ pub(super) struct Checkpoint {
     period: Ticks,
     /// Something was executed since the last began.
     pub(super) dirty: bool,
+    /// A group has come so far from where the last one has it that the next may not wait.
+    pub(super) hurried: bool,
     /// Up to where each group was captured.
     captured: BTreeMap<u64, Op>,
     /// What must be on the disk before the manifest may say so.
@@ -84,6 +86,7 @@ impl Checkpoint {
             next: now + period,
             period,
             dirty: true,
+            hurried: false,
             captured: BTreeMap::new(),
             awaited: BTreeMap::new(),
             again: None,
@@ -96,7 +99,9 @@ impl Checkpoint {
     /// When there is something to do, if nothing else happens.
     pub(super) fn deadline(&self, now: Ticks) -> Option<Ticks> {
         match self.round {
-            Round::Resting if self.writer.is_idle() => self.dirty.then_some(self.next),
+            Round::Resting if self.writer.is_idle() => {
+                self.dirty.then_some(if self.hurried { now } else { self.next })
+            }
             Round::Capturing(_) => Some(now),
             Round::Waiting => self.again,
             Round::Resting | Round::Writing => None,
@@ -113,7 +118,7 @@ impl Checkpoint {
         let wanted = matches!(self.stop, Stop::Wanted);
         matches!(self.round, Round::Resting)
             && self.writer.is_idle()
-            && (wanted || (self.dirty && (now >= self.next || pressed)))
+            && (wanted || (self.dirty && (now >= self.next || pressed || self.hurried)))
     }
 }
 
@@ -160,15 +165,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn begin_manifest(&mut self) {
-        let Checkpoint { writer, round, dirty, captured, awaited, again, next, period, stop, .. } =
-            &mut self.checkpoint;
+        let Checkpoint {
+            writer, round, dirty, hurried, captured, awaited, again, next, period, stop, ..
+        } = &mut self.checkpoint;
         if writer.begin().is_none() {
             return;
         }
         if *stop == Stop::Wanted {
             *stop = Stop::LastRound;
         }
-        *dirty = false;
+        (*dirty, *hurried) = (false, false);
         *next = self.now + *period;
         captured.clear();
         awaited.clear();

@@ -35,6 +35,8 @@ pub(super) struct Group {
     pub(super) recovered_block: u64,
     /// The journal's blocks of what the replica appended and is not known to be synced.
     appended: VecDeque<(Position, u64)>,
+    /// The number that clients know the partition by, once it is told.
+    pub(super) index: Option<u32>,
     /// Whether it was made in this life of the process and has no segments yet.
     pub(super) fresh: bool,
     /// What the manifest says of its segments, until they are opened: then they are held against it.
@@ -80,6 +82,7 @@ impl Group {
             waiting: BTreeMap::new(),
             recovered_block,
             appended: VecDeque::new(),
+            index: None,
             fresh: false,
             vouched: None,
             armed: None,

@@ -59,6 +59,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.storing.store.remove(group, &mut self.storing.effects);
     }
 
+    /// The number that clients know a partition by: the rows of the metadata have it, and batches are stamped with it.
+    pub fn call_partition(&mut self, group: u64, index: u32) {
+        if let Some(group) = self.groups.get_mut(&group) {
+            group.index = Some(index);
+        }
+    }
+
     /// Whether a group is open here.
     #[must_use]
     pub fn has(&self, group: u64) -> bool {

@@ -16,6 +16,9 @@ use crate::log_ticket::Asking;
 use crate::reconcile::{Fate, Fates, Order, OrderKind};
 use crate::tickets::Tickets;
 
+/// As whom the control plane asks the log of a partition. Nobody, which is zero, is not answered.
+const CONTROL_PLANE: u128 = u128::MAX;
+
 /// Requests of clients that wait for the logs of one shard.
 const WAITING_MAX: usize = 1 << 16;
 
@@ -70,7 +73,10 @@ impl<E: Environment> Shard<E> {
         let client = header.client;
         let unanswered = Unanswered { connection, header };
         let (operation, level, body) = match ask {
-            PartitionAsk::Send { batch, level } => (LogOperation::Batch, level, batch),
+            PartitionAsk::Send { batch, level } => {
+                self.log.call_partition(place.group, place.partition);
+                (LogOperation::Batch, level, batch)
+            }
             PartitionAsk::WriteOffset { consumer, offset, level: Some(level) } => {
                 (LogOperation::Offsets, level, offsets_body(&[write(consumer, offset)]))
             }
@@ -153,7 +159,7 @@ impl<E: Environment> Shard<E> {
         let Ok(ticket) = self.owned.purges.file((pass, group)) else { return Some(Fate::Busy) };
         let request = LogRequest {
             group,
-            client: 0,
+            client: CONTROL_PLANE,
             session: 0,
             request: 0,
             operation: LogOperation::Purge,

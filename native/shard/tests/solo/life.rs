@@ -1,8 +1,10 @@
 //! Partitions that begin and end while the node works.
 
 use ng_io::SimulatedEnvironment;
+use ng_shard::log::LogAnswer;
+use ng_wire::replica::LogOperation;
 
-use crate::rig::{Node, home};
+use crate::rig::{Node, batch, home};
 
 /// A partition that no start expects.
 const NEW: u64 = 0x5001;
@@ -106,9 +108,40 @@ fn a_removal_that_a_crash_cuts_short_is_finished_or_never_was() {
 fn who_waits_for_a_partition_that_ends_is_told_that_nothing_is_certain() {
     let mut node = opened(4);
     let answer = {
-        let ticket = node.begin(ng_wire::replica::LogOperation::Batch, &crate::rig::batch(50, &[5]));
+        let ticket = node.begin(LogOperation::Batch, &batch(50, &[5]));
         node.log.remove(NEW);
         node.until("an answer", |node| node.take_answer(ticket))
     };
-    assert_eq!(answer, ng_shard::log::LogAnswer::Uncertain);
+    assert_eq!(answer, LogAnswer::Uncertain);
+}
+
+#[test]
+fn a_burst_is_slowed_down_before_its_log_is_too_long_for_a_start() {
+    let mut node = opened(5);
+    let mut sent = 0;
+    let mut waiting = Vec::new();
+    // Far more than a start can list, far quicker than manifests come by themselves.
+    while sent < 6_000 {
+        while waiting.len() < 48 && sent < 6_000 {
+            sent += 1;
+            waiting.push(node.begin(LogOperation::Batch, &batch(sent, &[1])));
+        }
+        node.turn();
+        waiting.retain(|ticket| match node.take_answer(*ticket) {
+            None => true,
+            Some(LogAnswer::Done { .. }) => false,
+            Some(LogAnswer::Busy) => {
+                sent -= 1;
+                false
+            }
+            Some(other) => panic!("{other:?}"),
+        });
+    }
+    for ticket in waiting {
+        node.until("an answer", |node| node.take_answer(ticket));
+    }
+    let before = last_offset(&node);
+    let mut node = node.restart();
+    node.until("it is settled", |node| node.log.is_settled(NEW).then_some(()));
+    assert_eq!(last_offset(&node), before);
 }

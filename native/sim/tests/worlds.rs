@@ -1,6 +1,6 @@
 //! Worlds of many seeds hold what the judges ask for, and the same seed is the same world.
 
-use ng_sim::plan::Plan;
+use ng_sim::plan::{Fault, Plan};
 use ng_sim::replay::command;
 use ng_sim::run::{live, live_many, tell};
 use ng_sim::shrink::shrink;
@@ -32,6 +32,18 @@ const FAILED_ONCE: [u64; 14] =
 fn worlds_that_failed_once_hold() {
     for seed in FAILED_ONCE {
         let ended = live(&Plan::draw(seed, None));
+        assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
+    }
+}
+
+/// The bad disk rots all the time while views come and go: more often than not what it loses is the record of a view.
+#[test]
+fn views_survive_a_disk_that_rots_as_they_change() {
+    for seed in (1..=12).chain([142, 385, 2017]) {
+        let faults = vec![Fault::Rot, Fault::Cut, Fault::Kill, Fault::PowerCut, Fault::Loss];
+        let drawn = Plan::draw(seed, Some(3));
+        let bad_disk = drawn.bad_disk.or(Some(0));
+        let ended = live(&Plan { faults, between_faults: 150, bad_disk, ..drawn });
         assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
     }
 }

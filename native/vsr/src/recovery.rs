@@ -39,8 +39,11 @@ pub struct Recovery {
     recovered: Recovered,
     /// Whether the directory was there when the group was founded, or has taken over a log since.
     votes: bool,
+    root: PrepareHeader,
     /// The last operation of the state that was kept.
     kept: Option<PrepareHeader>,
+    /// The highest view that a record names, whether it can be read or not.
+    named: View,
     /// Records may be missing among those read so far: one of them may have replaced what still stands here.
     gaps: bool,
 }
@@ -50,10 +53,11 @@ impl Recovery {
     #[must_use]
     pub fn new(setup: &Setup, founded: bool) -> Self {
         let mut recovered = Recovered::lost(setup);
+        let root = PrepareHeader::root(setup.group, setup.epoch);
         if founded {
             recovered.window.tail = Tail::Certain;
         }
-        Self { recovered, votes: founded, kept: None, gaps: false }
+        Self { recovered, votes: founded, root, kept: None, named: View(0), gaps: false }
     }
 
     /// The state machine was kept as of `anchor`, with the client table if this is the metadata group: what
@@ -64,6 +68,11 @@ impl Recovery {
         self.recovered.commit = self.recovered.commit.max(anchor.op);
         self.recovered.clients = clients;
         self.kept = Some(anchor);
+    }
+
+    /// A record names this view. Where promises are lost that is all that is known of it: no earlier view is entered.
+    pub fn names(&mut self, view: View) {
+        self.named = self.named.max(view);
     }
 
     /// The next record. A prepare whose body cannot be read is [`Standing::Damaged`], or
@@ -118,9 +127,12 @@ impl Recovery {
     }
 
     fn unsworn(self) -> Directory {
-        let Some(anchor) = self.kept else { return Directory::Blank };
+        if self.kept.is_none() && self.named == View(0) {
+            return Directory::Blank;
+        }
+        let anchor = self.kept.unwrap_or(self.root);
         Directory::Unsworn(Box::new(Recovered {
-            view: View(0),
+            view: self.named,
             log_view: View(0),
             commit: anchor.op,
             window: Window::new(anchor, Tail::Damaged),

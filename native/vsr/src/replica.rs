@@ -35,8 +35,9 @@ pub enum Directory {
     /// A directory that should hold something and does not: a new or wiped disk, or one whose damage names no
     /// group.
     Blank,
-    /// A state that the group committed was kept, and what was promised since is lost. Like a blank one it promises
-    /// nothing until others told it the view, but it goes on from that state.
+    /// What was promised is lost, but a state that the group committed was kept, or a view is known that others were told.
+    /// Like a blank one it promises nothing until others told it the view, but it goes on from that state, and enters no
+    /// view before that one.
     Unsworn(Box<Recovered>),
 }
 

@@ -414,6 +414,7 @@ impl Sources<'_> {
         // A node of its own promised nothing to anybody.
         let unsworn = setup.replicas > 1 && self.may_have_lost_a_promise();
         let mut recovery = Recovery::new(setup, founded && !unsworn);
+        recovery.names(View(self.found.as_ref().map_or(0, RecoveredGroup::highest_view)));
         if let Some(anchor) = self.state.as_ref().and_then(|state| state.anchor.prepare()) {
             recovery.checkpoint(anchor, clients);
         }

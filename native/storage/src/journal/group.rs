@@ -107,7 +107,7 @@ impl Group {
         replace(&mut self.open, slot, slots)
     }
 
-    /// Prepares up to the op count no more.
+    /// Prepares up to the op are released.
     pub(super) fn put_install(&mut self, op: u64, slot: Slot, slots: &mut Slots) -> SlotId {
         self.release(op, slots);
         replace(&mut self.install, slot, slots)

@@ -164,7 +164,8 @@ impl Groups {
             (RecordKind::View, Some(body)) => group.put_view(body, slot, slots),
             (RecordKind::View, None) => group.put_unread(slot, slots),
             (RecordKind::Open, _) => group.put_open(slot, slots),
-            (RecordKind::Install, _) => group.put_install(op, slot, slots),
+            // Prepares up to its op count no more; where it cannot be read they are all there is.
+            (RecordKind::Install, _) => group.put_install(if copy.whole { op } else { 0 }, slot, slots),
             (RecordKind::Close | RecordKind::Mark | RecordKind::Damaged, _) => NO_SLOT,
         }
     }

@@ -256,6 +256,15 @@ impl RecoveredGroup {
         Self { group, open, epoch: 0, install, log, vote, prepares: Vec::new(), damaged: Vec::new() }
     }
 
+    /// The highest view that a record of it names, whether it can be read or not.
+    #[must_use]
+    pub fn highest_view(&self) -> u64 {
+        let read = self.log.iter().chain(&self.vote).map(|(header, _)| header.view);
+        let unread = self.damaged.iter().map(|lost| lost.header.view);
+        let prepared = self.prepares.iter().map(|prepare| prepare.header.view);
+        read.chain(unread).chain(prepared).max().unwrap_or(0)
+    }
+
     /// Every record of which only the header is known, with its identity.
     pub fn damaged_records(&self) -> impl Iterator<Item = (RecordHeader, u128)> + '_ {
         let prepares = self.prepares.iter().filter(|prepare| prepare.state == SlotState::Damaged);

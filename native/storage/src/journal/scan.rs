@@ -159,6 +159,7 @@ impl FileScan {
     }
 
     fn take(&mut self, piece: &[u8], found: BlockSink<'_>) {
+        self.note_strays(piece);
         let mut at = self.finish_begun(piece, found);
         while at < piece.len() {
             let rest = &piece[at..];
@@ -198,17 +199,21 @@ impl FileScan {
 
     /// Looks at a page that begins no block.
     fn note_remains(&mut self, page: &[u8], offset: u64) {
-        match BlockHeader::decode(page) {
-            Ok((header, _)) if header.journal == self.journal => {
+        let marked =
+            page.get(MAGIC) == Some(&KIND.magic) || page.get(JOURNAL) == Some(&self.journal.to_le_bytes());
+        if marked && BlockHeader::decode(page).is_err() {
+            self.remains.places.insert((self.file, offset));
+        }
+    }
+
+    /// A block that strayed may lie on any page of another one.
+    fn note_strays(&mut self, piece: &[u8]) {
+        for (page, offset) in piece.chunks(PAGE).zip((self.piece..).step_by(PAGE)) {
+            if let Ok((header, _)) = BlockHeader::decode(page)
+                && header.journal == self.journal
+                && (header.file, header.offset) != (self.file, offset)
+            {
                 self.remains.strayed = self.remains.strayed.max(header.sequence);
-            }
-            Ok(_) => {}
-            Err(_) => {
-                let marked = page.get(MAGIC) == Some(&KIND.magic)
-                    || page.get(JOURNAL) == Some(&self.journal.to_le_bytes());
-                if marked {
-                    self.remains.places.insert((self.file, offset));
-                }
             }
         }
     }

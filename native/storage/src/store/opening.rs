@@ -1,4 +1,5 @@
-//! Opening a group: SEGMENTS says which segments there are, and the unsealed one is read to its end.
+//! Opening a group: SEGMENTS says which segments there are, and the unsealed one is read to its end. What is there beyond what
+//! the manifest vouches for may be in the page cache alone, left by a process that was killed: it is synced first.
 
 use ng_io::Buffer;
 
@@ -23,11 +24,15 @@ pub(super) enum Opening {
     Replacing,
     /// Reads the unsealed segment.
     Scan(Box<Scan>),
+    /// Brings what was found to stable storage.
+    Syncing,
 }
 
 /// What came of a plan.
 enum Progress {
     Next(Opening, Plan),
+    /// All of it was read.
+    Found,
     Done,
 }
 
@@ -56,8 +61,8 @@ impl Group {
             }
         };
         match progress.and_then(|progress| self.check(progress)) {
-            Ok(Progress::Next(opening, plan)) => return Some((Running::Opening(opening), plan)),
-            Ok(Progress::Done) => {
+            Ok(Some((opening, plan))) => return Some((Running::Opening(opening), plan)),
+            Ok(None) => {
                 self.phase = Phase::Open;
                 self.unread = 0;
                 self.drop_known();
@@ -93,15 +98,16 @@ impl Group {
                     vec![Step::Rename { from, to }, Step::SyncDirectory(self.home.parent().to_owned())];
                 Ok(Progress::Next(Opening::Replacing, plan))
             }
-            (Opening::Incoming, _) => Ok(Progress::Done),
+            (Opening::Incoming, _) => Ok(Progress::Found),
             (Opening::Replacing, _) => {
                 Ok(Progress::Next(Opening::List, vec![Step::ReadAll(self.home.segments())]))
             }
+            (Opening::Syncing, _) => Ok(Progress::Done),
             (Opening::Scan(_), None) => Err(self.damage_of_tail(StoreFault::Missing)),
             (Opening::Scan(mut scan), Some(piece)) => {
                 if scan.feed(&piece) {
                     self.tail = Some(scan.finish().ok_or_else(|| self.damage_of_tail(StoreFault::Missing))?);
-                    return Ok(Progress::Done);
+                    return Ok(Progress::Found);
                 }
                 Ok(self.scan_on(scan))
             }
@@ -125,7 +131,7 @@ impl Group {
             listed.segments.last().filter(|entry| !entry.is_sealed()).map(|entry| entry.base_offset);
         let first_op = listed.first_op;
         self.set_list(listed);
-        let Some(base_offset) = unsealed else { return Ok(Progress::Done) };
+        let Some(base_offset) = unsealed else { return Ok(Progress::Found) };
         let mut tail = Tail::new(base_offset, first_op);
         tail.last_op = first_op.max(self.vouched.map_or(0, |vouched| vouched.op));
         Ok(self.scan_on(Box::new(Scan::new(tail, batch_bytes_max))))
@@ -142,11 +148,14 @@ impl Group {
         StoreDamage { path: tail.unwrap_or_else(|| self.home.segments()), fault }
     }
 
-    /// Holds what was found against what the manifest vouches for.
-    fn check(&mut self, progress: Progress) -> Result<Progress, StoreDamage> {
-        let Some(vouched) = self.vouched.filter(|_| matches!(progress, Progress::Done)) else {
-            return Ok(progress);
-        };
+    /// Holds what was found against what the manifest vouches for, and has it synced unless that is all.
+    fn check(&mut self, progress: Progress) -> Result<Option<(Opening, Plan)>, StoreDamage> {
+        match progress {
+            Progress::Next(opening, plan) => return Ok(Some((opening, plan))),
+            Progress::Done => return Ok(None),
+            Progress::Found => {}
+        }
+        let Some(vouched) = self.vouched else { return Ok(self.sync_found()) };
         if self.listed.sequence == 0 {
             self.generation = self.generation.max(vouched.generation);
             self.listed.purge_generation = self.generation;
@@ -156,6 +165,21 @@ impl Group {
         if same && found.is_none_or(|found| found < vouched.last_offset) {
             return Err(self.damage_of_tail(StoreFault::Ends { found, vouched: vouched.last_offset }));
         }
-        Ok(progress)
+        let is_all = same && found == Some(vouched.last_offset);
+        Ok(if is_all { None } else { self.sync_found() })
+    }
+
+    fn sync_found(&self) -> Option<(Opening, Plan)> {
+        if !self.present {
+            return None;
+        }
+        let parent = self.home.parent().to_owned();
+        let unsealed = self.listed.segments.last().filter(|entry| !entry.is_sealed());
+        let sync = |entry| Step::Sync { path: self.home.segment(entry), batches: true };
+        let mut plan: Plan = unsealed.map(sync).into_iter().collect();
+        plan.push(Step::SyncDirectory(self.home.directory()));
+        plan.extend(parent.parent().map(|above| Step::SyncDirectory(above.to_owned())));
+        plan.push(Step::SyncDirectory(parent));
+        Some((Opening::Syncing, plan))
     }
 }

@@ -7,6 +7,7 @@ use ng_io::Instant;
 use super::flush::Trash;
 use super::group::{Group, Order, Phase, Running};
 use super::incoming::ExportPlan;
+use super::opening::Opening;
 use super::plan::{PlanFault, PlanResult, paged};
 use super::readers::Readers;
 use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouched};
@@ -322,6 +323,7 @@ impl SegmentStore {
             (running, Err(fault)) if fault.heals() => {
                 self.wait_for_space(group, running, &fault, now, effects)
             }
+            (Running::Opening(Opening::Syncing), Err(fault)) => self.fail(fault, effects),
             (Running::Opening(opening), result) => {
                 let next = found.continue_opening(opening, result, self.limits.batch_bytes_max, effects);
                 if let Some((running, plan)) = next {

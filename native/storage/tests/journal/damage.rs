@@ -7,6 +7,8 @@ use ng_storage::block::{BlockHeader, KIND};
 use ng_storage::journal::recovery::{Damage, recover};
 use ng_storage::journal::scan::{FoundBlock, Remains};
 use ng_storage::journal::{Event, SlotState};
+use ng_storage::record::{RecordHeader, RecordKind};
+use ng_storage::record_body::InstallBody;
 
 use crate::rig::{Found, LIMITS, Rig, path, prepare};
 
@@ -190,6 +192,37 @@ fn a_damaged_body_names_its_record_and_a_new_copy_heals_it() {
     let found = rig.reopen(&BTreeMap::new());
     assert_eq!(found.recovered.damage, []);
     assert_eq!(found.body(5, 20), Some(body(20)));
+}
+
+/// Once the ops up to that of an install counted as safe elsewhere though its body, and the state with it, was lost: the
+/// replica began anew, and its journal refused what the others sent it.
+#[test]
+fn an_install_that_cannot_be_read_releases_nothing() {
+    let mut rig = Rig::create(12);
+    let install = InstallBody { anchor: prepare(6, 9, 1, b"x"), state: vec![7; 5_000] }.encode();
+    let header = RecordHeader { op: 9, ..RecordHeader::of(RecordKind::Install, 6, &install) };
+    rig.append(header, install).expect("room");
+    rig.append(prepare(6, 10, 1, &body(10)), body(10)).expect("room");
+    rig.settle();
+    rig.step(Event::Idle);
+    rig.settle();
+    rig.environment.kill();
+    let found = Found::read(rig.environment.clone(), 2, &BTreeMap::new());
+    assert!(found.group(6).is_some_and(|group| group.install.is_some()));
+
+    let located = found.recovered.locate(6, 10).expect("it is there");
+    let within = usize::try_from(located.offset).expect("small") / 4096 * 4096 - 5_000;
+    assert!(rig.environment.rot(&path(located.file.expect("written")), within, 4));
+    rig.environment.kill();
+    let found = Found::read(rig.environment, 2, &BTreeMap::new());
+    let [Damage::Record { group: 6, op: 9, kind: RecordKind::Install, .. }] = found.recovered.damage[..]
+    else {
+        panic!("the install is damaged: {:?}", found.recovered.damage);
+    };
+    let mut rig = found.resume();
+    for op in 1..=9 {
+        rig.append(prepare(6, op, 1, &body(op)), body(op)).expect("nothing is safe elsewhere");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod batches;
 mod crashes;
 mod damage;
+mod end;
 mod model;
 mod overlap;
 mod pressure;

@@ -7,6 +7,7 @@ mod crashes;
 mod damage;
 mod expected;
 mod fetching;
+mod kills;
 #[path = "../directory/mortal.rs"]
 mod mortal;
 mod pressure;

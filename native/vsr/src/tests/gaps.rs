@@ -1,8 +1,8 @@
 //! A journal from which a record between others is missing.
 
-use ng_wire::replica::{Op, PrepareHeader, Standing, Tail, View};
+use ng_wire::replica::{Message, Op, PrepareHeader, ProbeReply, RequestStartView, Standing, Tail, View};
 
-use super::hand::{following, log, setup, taken_over};
+use super::hand::{Hand, following, log, setup, start_view, taken_over};
 use crate::{Directory, Effect, Effects, Record, Recovery, Replica, Status};
 
 /// What a replica hands out for execution as soon as it is opened on these records, with a loss after the first of them.
@@ -60,4 +60,27 @@ fn a_kept_state_without_its_promises_goes_on_from_there() {
     assert!(matches!(directory, Directory::Unsworn(_)), "{directory:?}");
     let replica = Replica::open(setup, directory, 9, 0, &mut Effects::default()).expect("sound");
     assert_eq!((replica.status(), replica.view(), replica.commit_min()), (Status::Blank, View(0), Op(4)));
+}
+
+/// Once a replica that had voted for view 3, and lost what it promised, entered view 2, of which the others told it. Its
+/// journal, where the record of view 3 was known still, took no record of view 2.
+#[test]
+fn a_view_that_a_record_names_is_not_gone_back_from() {
+    for kept in [None, Some(log()[4])] {
+        let mut recovery = Recovery::new(&setup(0, 3), false);
+        if let Some(anchor) = kept {
+            recovery.checkpoint(anchor, None);
+        }
+        recovery.names(View(3));
+        let mut hand = Hand::open(setup(0, 3), recovery.finish());
+        for from in [1, 2] {
+            hand.hear(from, Message::ProbeReply(ProbeReply { view: View(2), nonce: Hand::NONCE }));
+        }
+        let asks = Message::RequestStartView(RequestStartView { view: View(3), nonce: Hand::NONCE });
+        assert!(hand.sent(2).contains(&&asks), "{:?}", hand.done);
+        hand.hear(2, start_view(View(2), Op(4), Hand::NONCE, &log()[4..5]));
+        assert_eq!((hand.replica.status(), hand.appended()), (Status::Blank, vec![]));
+        hand.hear(1, start_view(View(4), Op(4), Hand::NONCE, &log()[4..5]));
+        assert_eq!((hand.replica.status(), hand.replica.view()), (Status::Normal, View(4)));
+    }
 }

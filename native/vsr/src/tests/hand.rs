@@ -8,7 +8,8 @@ use ng_wire::replica::{
 use super::merging::{chain, vote};
 use crate::effect::ViewRecord;
 use crate::{
-    Answer, Effect, Effects, Event, Limits, Record, Recovery, Replica, Request, Setup, Ticks, Timing,
+    Answer, Directory, Effect, Effects, Event, Limits, Record, Recovery, Replica, Request, Setup, Ticks,
+    Timing,
 };
 
 /// A replica and what it did last.
@@ -61,9 +62,12 @@ impl Hand {
         if let Some(tail) = lost {
             recovery.lost(tail);
         }
+        Self::open(setup, recovery.finish())
+    }
+
+    pub(crate) fn open(setup: Setup, directory: Directory) -> Self {
         let mut effects = Effects::default();
-        let replica =
-            Replica::open(setup, recovery.finish(), Self::NONCE, 0, &mut effects).expect("a sound setup");
+        let replica = Replica::open(setup, directory, Self::NONCE, 0, &mut effects).expect("a sound setup");
         Self { replica, done: effects.drain().collect(), now: 0 }
     }
 

@@ -43,7 +43,8 @@ impl Wheel {
             if self.slots[slot].is_empty() {
                 self.slots[slot] = waiting;
             }
-            self.now = at + 1;
+            // Not beyond `now`: who asks to be woken at this very moment is put into this slot once more.
+            self.now = (at + 1).min(now);
         }
         self.now = self.now.max(now);
     }
@@ -87,6 +88,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn who_is_put_in_at_the_moment_that_was_just_looked_at_is_woken_then() {
+        let mut wheel = Wheel::new(0);
+        let mut woken = Vec::new();
+        wheel.wake(1, 5);
+        wheel.due(5, &mut woken);
+        wheel.wake(2, 5);
+        wheel.due(5, &mut woken);
+        assert_eq!(woken, [(5, 1), (5, 2)]);
+    }
 
     proptest! {
         #[test]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0xE16DE006C563BEEC
+TABLES_DIGEST: Final = 0x372FD27477ADF98D
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 79
+METRIC_CELLS: Final = 87
 
 
 class Command(IntEnum):
@@ -399,6 +399,8 @@ class FrameVariant(IntEnum):
     ORDERS = 8
     FATES = 9
     OBSERVED = 10
+    CUT = 11
+    CUT_ENDED = 12
 
 
 class DropReason(IntEnum):
@@ -822,13 +824,15 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                     "orders",
                     "fates",
                     "observed",
+                    "cut",
+                    "cut_ended",
                 ),
             ),
             LabelRow("reason", ("full", "gone", "misrouted", "unroutable")),
         ),
         0,
     ),
-    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 44),
+    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 52),
     MetricRow(
         2,
         "connection_closes_total",
@@ -854,29 +858,29 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                 ),
             ),
         ),
-        45,
+        53,
     ),
-    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 58),
-    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 59),
-    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 60),
-    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 61),
+    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 66),
+    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 67),
+    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 68),
+    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 69),
     MetricRow(
         7,
         "replies_total",
         "counter",
         "Replies sent, by how the request ended.",
         (LabelRow("outcome", ("ok", "denied", "rejected", "evicted")),),
-        62,
+        70,
     ),
-    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 66),
-    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 67),
+    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 74),
+    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 75),
     MetricRow(
         10,
         "accept_pauses_total",
         "counter",
         "Times accepting paused for want of descriptors or places.",
         (),
-        68,
+        76,
     ),
     MetricRow(
         11,
@@ -884,19 +888,19 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Entries taken from the mailboxes of other shards.",
         (),
-        69,
+        77,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 70),
-    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 71),
-    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 72),
-    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 73),
+    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 78),
+    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 79),
+    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 80),
+    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 81),
     MetricRow(
         16,
         "logins_total",
         "counter",
         "Logins by password, by how they ended.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
-        74,
+        82,
     ),
     MetricRow(
         17,
@@ -904,7 +908,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Log events of the native side lost because their ring was full.",
         (),
-        77,
+        85,
     ),
     MetricRow(
         18,
@@ -912,7 +916,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times the record ring to the control plane was full.",
         (),
-        78,
+        86,
     ),
 )
 

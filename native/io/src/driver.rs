@@ -142,6 +142,13 @@ pub enum Operation {
         /// The name it gets.
         to: PathBuf,
     },
+    /// Gives a file a second name, at once, below a directory of the same file system. The name must be free.
+    Link {
+        /// A name it has.
+        from: PathBuf,
+        /// The name it gets besides.
+        to: PathBuf,
+    },
     /// Removes a file or an empty directory; one that is absent already is as good.
     Remove {
         /// Which.
@@ -195,7 +202,7 @@ pub enum Outcome {
     Synced(Result<(), IoError>),
     /// Of `Open`.
     Opened(Result<Handle, IoError>),
-    /// Of `MakeDirectory`, `Rename` and `Remove`. Only a `Sync` of the directory makes it last.
+    /// Of `MakeDirectory`, `Rename`, `Link` and `Remove`. Only a `Sync` of the directory makes it last.
     Named(Result<(), IoError>),
 }
 
@@ -242,9 +249,11 @@ impl Operation {
             Self::Accept { listener } => Some(*listener),
             Self::Receive { socket, .. } | Self::Send { socket, .. } => Some(*socket),
             Self::ReadAt { file, .. } | Self::WriteAt { file, .. } | Self::Sync { file } => Some(*file),
-            Self::Open { .. } | Self::MakeDirectory { .. } | Self::Rename { .. } | Self::Remove { .. } => {
-                None
-            }
+            Self::Open { .. }
+            | Self::MakeDirectory { .. }
+            | Self::Rename { .. }
+            | Self::Link { .. }
+            | Self::Remove { .. } => None,
         }
     }
 }
@@ -260,9 +269,10 @@ impl Outcome {
             Operation::WriteAt { buffer, .. } => Self::Written { buffer, result: Err(error) },
             Operation::Sync { .. } => Self::Synced(Err(error)),
             Operation::Open { .. } => Self::Opened(Err(error)),
-            Operation::MakeDirectory { .. } | Operation::Rename { .. } | Operation::Remove { .. } => {
-                Self::Named(Err(error))
-            }
+            Operation::MakeDirectory { .. }
+            | Operation::Rename { .. }
+            | Operation::Link { .. }
+            | Operation::Remove { .. } => Self::Named(Err(error)),
         }
     }
 

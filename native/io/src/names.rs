@@ -36,6 +36,10 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), IoError> {
     fs::rename(from, to).map_err(|error| IoError::from_io("rename", &error))
 }
 
+pub(crate) fn link(from: &Path, to: &Path) -> Result<(), IoError> {
+    fs::hard_link(from, to).map_err(|error| IoError::from_io("link", &error))
+}
+
 /// Removes a file or an empty directory.
 pub(crate) fn remove(path: &Path) -> Result<(), IoError> {
     match fs::remove_file(path) {

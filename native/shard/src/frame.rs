@@ -12,6 +12,7 @@ use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::frame_drop::FrameVariant;
 use ng_wire::table::operation::Operation;
 
+use crate::cutting::{CutOrder, ToldCut};
 use crate::identity::ShardId;
 use crate::log::{Consumer, Poll, Polled};
 use crate::metadata::RowsUpdate;
@@ -52,6 +53,15 @@ pub enum PlaneFrame {
         /// Each group, and whether it is open; else its files are to go.
         groups: Vec<(u64, bool)>,
     },
+    /// To one shard: cut a partition.
+    Cut {
+        /// Under which token.
+        token: u64,
+        /// Which, and where to.
+        order: Box<CutOrder>,
+    },
+    /// Back: what came of it.
+    CutEnded(Box<ToldCut>),
 }
 
 /// Orders of one pass for one shard.
@@ -292,6 +302,8 @@ impl ShardFrame {
             Self::Plane(PlaneFrame::Orders(_)) => FrameVariant::Orders,
             Self::Plane(PlaneFrame::Fates(_)) => FrameVariant::Fates,
             Self::Plane(PlaneFrame::Observed { .. }) => FrameVariant::Observed,
+            Self::Plane(PlaneFrame::Cut { .. }) => FrameVariant::Cut,
+            Self::Plane(PlaneFrame::CutEnded(_)) => FrameVariant::CutEnded,
             Self::Client(ClientFrame::Answer(_)) => FrameVariant::ClientAnswer,
         }
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod crash;
+pub mod cutting;
 pub mod desk;
 pub mod directory;
 pub mod doorbell;

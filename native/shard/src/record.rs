@@ -47,6 +47,11 @@ pub mod to_python {
     /// What a shard held at its start. Body: 1 on the last piece, else 0 (u8); group (u64), 1 if it is open or 2 if its
     /// files are to go (u8), repeated.
     pub const OBSERVED: u16 = 11;
+    /// What came of a `CUT`, under its token. Body: 1 on the last piece, else 0 (u8); 0 done, 1 busy, 2 no such group, 3
+    /// failed (u8). Behind a 0: purge generation and last offset (u64, all ones for none), then for each segment first and
+    /// last offset, least and greatest timestamp, bytes (u64), messages, generation (u32), footer (u128). Behind a 3: why
+    /// (string).
+    pub const CUT: u16 = 12;
 }
 
 /// Kinds of records Python sends to the engine.
@@ -66,6 +71,8 @@ pub mod from_python {
     /// The first deltas of the `APPLIED` record that follows, whose body would be too long for the ring with them. Body:
     /// some bytes of them.
     pub const APPLIED_PART: u16 = 7;
+    /// Cut a partition of a shard. Body: group (u64), then the whole path of the directory for the names of its segments.
+    pub const CUT: u16 = 8;
 }
 
 /// What authentication says to a login.

@@ -1,5 +1,6 @@
 //! One shard as a value: it takes what happened and the time, does what follows, and never waits.
 
+mod cuts;
 mod figures;
 mod log_work;
 mod partitions;
@@ -16,6 +17,7 @@ use ng_wire::table::event::Event;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 
+use crate::cutting::CutOrder;
 use crate::desk::Desk;
 use crate::directory::NodeLog;
 use crate::ending::Ending;
@@ -405,6 +407,10 @@ impl<E: Environment> Shard<E> {
             from_python::RECONCILE => {
                 let orders = reconcile::orders(record.body).expect("checked at the boundary");
                 self.take_orders(ShardId(record.shard), record.token, orders)?;
+            }
+            from_python::CUT => {
+                let order = CutOrder::decode(record.body).expect("checked at the boundary");
+                self.take_cut(ShardId(record.shard), record.token, order)?;
             }
             from_python::CONVERGED => {
                 if let Some(commands) = &mut self.desk.metadata {

@@ -304,8 +304,11 @@ impl World {
                     });
                     self.history.begins(number, group, op);
                 }
-                // Worlds have the groups that they began with.
-                Outgoing::Evicted(_) | Outgoing::Polled { .. } | Outgoing::Removed { .. } => {}
+                // Worlds have the groups that they began with, and nobody cuts them.
+                Outgoing::Evicted(_)
+                | Outgoing::Polled { .. }
+                | Outgoing::Removed { .. }
+                | Outgoing::Cut { .. } => {}
                 Outgoing::Undecidable { group, op } => {
                     self.story.tell(self.now, || {
                         format!("node {number} says that op {op} of {group:x} is undecidable")

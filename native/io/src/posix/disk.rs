@@ -45,6 +45,7 @@ pub(super) enum Work {
     Open { path: PathBuf, options: FileOptions },
     MakeDirectory { path: PathBuf },
     Rename { from: PathBuf, to: PathBuf },
+    Link { from: PathBuf, to: PathBuf },
     Remove { path: PathBuf },
 }
 
@@ -171,6 +172,10 @@ impl Job {
             Work::Rename { from, to } => {
                 syscalls += 1;
                 Product::OfNames(names::rename(&from, &to))
+            }
+            Work::Link { from, to } => {
+                syscalls += 1;
+                Product::OfNames(names::link(&from, &to))
             }
             Work::Remove { path } => {
                 syscalls += 1;

@@ -117,6 +117,7 @@ impl PosixDriver {
             Operation::Open { path, options } => self.start_on_disk(token, Work::Open { path, options }),
             Operation::MakeDirectory { path } => self.start_on_disk(token, Work::MakeDirectory { path }),
             Operation::Rename { from, to } => self.start_on_disk(token, Work::Rename { from, to }),
+            Operation::Link { from, to } => self.start_on_disk(token, Work::Link { from, to }),
             Operation::Remove { path } => self.start_on_disk(token, Work::Remove { path }),
         }
     }
@@ -146,9 +147,10 @@ impl PosixDriver {
             Err(error) => Some(match work {
                 Work::OnFile { .. } => unreachable!("the threads run since the file was adopted"),
                 Work::Open { .. } => Outcome::Opened(Err(error)),
-                Work::MakeDirectory { .. } | Work::Rename { .. } | Work::Remove { .. } => {
-                    Outcome::Named(Err(error))
-                }
+                Work::MakeDirectory { .. }
+                | Work::Rename { .. }
+                | Work::Link { .. }
+                | Work::Remove { .. } => Outcome::Named(Err(error)),
             }),
         }
     }

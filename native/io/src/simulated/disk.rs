@@ -33,7 +33,8 @@ pub(super) struct Disk {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
-    pub(super) named: bool,
+    /// How many names it has.
+    pub(super) names: u32,
     /// Who has it locked.
     pub(super) holder: Option<Handle>,
     /// Writes of a dead process hold it until then.
@@ -58,12 +59,14 @@ impl Disk {
             nameless: 0,
         };
         let root = disk.add(Kind::Directory(BTreeMap::new()));
+        disk.gain_name(root);
         debug_assert_eq!(root, ROOT);
         disk
     }
 
+    /// A node that has no name yet.
     pub(super) fn add(&mut self, kind: Kind) -> NodeId {
-        let node = Some(Node { kind, named: true, holder: None, held_until: 0 });
+        let node = Some(Node { kind, names: 0, holder: None, held_until: 0 });
         match self.free.pop() {
             Some(id) => {
                 self.nodes[id] = node;
@@ -98,21 +101,31 @@ impl Disk {
     /// A file with what its changes need beside it: the spare pages, and what it counts towards.
     fn file_mut(&mut self, id: NodeId) -> Option<(&mut Content, &mut Pool, Option<&mut u64>)> {
         match self.nodes[id].as_mut() {
-            Some(Node { kind: Kind::File(content), named, .. }) => {
-                Some((content, &mut self.pool, named.then_some(&mut self.used)))
+            Some(Node { kind: Kind::File(content), names, .. }) => {
+                Some((content, &mut self.pool, (*names > 0).then_some(&mut self.used)))
             }
             _ => None,
         }
     }
 
-    /// A node got its name or lost it.
-    pub(super) fn set_named(&mut self, id: NodeId, named: bool) {
+    /// A node got a name: with its first one it takes room.
+    pub(super) fn gain_name(&mut self, id: NodeId) {
         let length = self.content(id).map_or(0, Content::length);
         let node = self.node_mut(id);
-        if node.named != named {
-            node.named = named;
-            self.used = if named { self.used + length } else { self.used - length };
-            self.nameless += usize::from(!named);
+        node.names += 1;
+        if node.names == 1 {
+            self.used += length;
+        }
+    }
+
+    /// A node lost a name: with its last one it gives its room back.
+    pub(super) fn lose_name(&mut self, id: NodeId) {
+        let length = self.content(id).map_or(0, Content::length);
+        let node = self.node_mut(id);
+        node.names -= 1;
+        if node.names == 0 {
+            self.used -= length;
+            self.nameless += 1;
         }
     }
 

@@ -203,6 +203,7 @@ impl Machine {
             }
             Operation::MakeDirectory { path } => self.disk.make_directory(&path),
             Operation::Rename { from, to } => self.disk.rename(&from, &to),
+            Operation::Link { from, to } => self.disk.link(&from, &to),
             Operation::Remove { path } => self.disk.remove(&path),
             other => return Product::Done(Outcome::failed(other, IoError::stale("disk operation"))),
         };

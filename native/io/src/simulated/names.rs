@@ -118,6 +118,20 @@ impl Disk {
         Ok(())
     }
 
+    pub(super) fn link(&mut self, from: &Path, to: &Path) -> Result<(), IoError> {
+        let fail = |errno| Err(IoError::new("link", errno));
+        let file = self.find("link", from)?;
+        let (directory, name, there) = self.place("link", to)?;
+        if there.is_some() {
+            return fail(libc::EEXIST);
+        }
+        if self.content(file).is_none() {
+            return fail(libc::EPERM);
+        }
+        self.change(vec![Edit { directory, name, before: None, after: Some(file) }]);
+        Ok(())
+    }
+
     /// Removes a file or an empty directory; absent is as good, also when it is a directory on the way that is absent.
     pub(super) fn remove(&mut self, path: &Path) -> Result<(), IoError> {
         let (directory, name, there) = match self.place("remove", path) {
@@ -165,10 +179,9 @@ impl Disk {
         for edit in &edits {
             self.set(edit.directory, &edit.name, edit.after);
         }
-        for before in edits.iter().filter_map(|edit| edit.before) {
-            let still = edits.iter().any(|edit| edit.after == Some(before));
-            self.set_named(before, still);
-        }
+        // What only changes its name is never without one.
+        edits.iter().filter_map(|edit| edit.after).for_each(|named| self.gain_name(named));
+        edits.iter().filter_map(|edit| edit.before).for_each(|before| self.lose_name(before));
         self.changes.push(Change { edits });
     }
 
@@ -225,13 +238,13 @@ impl Disk {
         self.name_all();
     }
 
-    /// After names came back or went: whatever is in the tree has a name, and nothing else.
+    /// After names came back or went: counts the names that each node has in the tree.
     fn name_all(&mut self) {
-        self.nodes.iter_mut().flatten().for_each(|node| node.named = false);
+        self.nodes.iter_mut().flatten().for_each(|node| node.names = 0);
         let mut waiting = vec![ROOT];
         while let Some(id) = waiting.pop() {
             let node = self.node_mut(id);
-            node.named = true;
+            node.names += 1;
             if let Kind::Directory(entries) = &node.kind {
                 waiting.extend(entries.values());
             }

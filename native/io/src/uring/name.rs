@@ -23,6 +23,7 @@ pub(super) enum NameWork {
     Open { path: CString, options: FileOptions },
     MakeDirectory { path: CString },
     Rename { from: CString, to: CString },
+    Link { from: CString, to: CString },
     Remove { path: CString, directory: bool },
 }
 
@@ -38,6 +39,9 @@ impl NameWork {
                 .map_err(|error| Outcome::Named(Err(error))),
             Operation::Rename { from, to } => terminated("rename", from)
                 .and_then(|from| Ok(Self::Rename { from, to: terminated("rename", to)? }))
+                .map_err(|error| Outcome::Named(Err(error))),
+            Operation::Link { from, to } => terminated("link", from)
+                .and_then(|from| Ok(Self::Link { from, to: terminated("link", to)? }))
                 .map_err(|error| Outcome::Named(Err(error))),
             Operation::Remove { path } => terminated("remove", path)
                 .map(|path| Self::Remove { path, directory: false })
@@ -58,6 +62,7 @@ impl NameWork {
             Self::Rename { from, to } => {
                 opcode::RenameAt::new(HERE, from.as_ptr(), HERE, to.as_ptr()).build()
             }
+            Self::Link { from, to } => opcode::LinkAt::new(HERE, from.as_ptr(), HERE, to.as_ptr()).build(),
             Self::Remove { path, directory } => {
                 let flags = if *directory { libc::AT_REMOVEDIR } else { 0 };
                 opcode::UnlinkAt::new(HERE, path.as_ptr()).flags(flags).build()
@@ -86,6 +91,7 @@ impl NameWork {
             Self::Open { options, .. } => Settled::Opened(opened(result, options)),
             Self::MakeDirectory { .. } => named("make a directory", libc::EEXIST),
             Self::Rename { .. } => named("rename", 0),
+            Self::Link { .. } => named("link", 0),
             Self::Remove { .. } => named("remove", libc::ENOENT),
         }
     }
@@ -95,6 +101,7 @@ impl NameWork {
             Self::Open { .. } => Outcome::Opened(Err(error("open"))),
             Self::MakeDirectory { .. } => Outcome::Named(Err(error("make a directory"))),
             Self::Rename { .. } => Outcome::Named(Err(error("rename"))),
+            Self::Link { .. } => Outcome::Named(Err(error("link"))),
             Self::Remove { .. } => Outcome::Named(Err(error("remove"))),
         }
     }

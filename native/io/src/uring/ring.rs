@@ -68,6 +68,7 @@ fn require(ring: &IoUring) -> Result<(), IoError> {
         opcode::Accept::CODE,
         opcode::AsyncCancel::CODE,
         opcode::Fsync::CODE,
+        opcode::LinkAt::CODE,
         opcode::MkDirAt::CODE,
         opcode::OpenAt::CODE,
         opcode::Read::CODE,

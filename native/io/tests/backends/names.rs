@@ -16,6 +16,7 @@ on_every_backend!(
     an_open_that_nobody_waits_for_any_more_holds_nothing,
     a_directory_is_made_once_and_below_another_one,
     a_rename_replaces_what_had_the_name,
+    a_file_stays_while_it_has_a_name,
     a_removal_takes_files_and_empty_directories,
     a_directory_can_be_synced_and_nothing_else,
     the_blocking_twins_do_the_same,
@@ -38,6 +39,7 @@ mod simulated {
         an_open_that_nobody_waits_for_any_more_holds_nothing,
         a_directory_is_made_once_and_below_another_one,
         a_rename_replaces_what_had_the_name,
+        a_file_stays_while_it_has_a_name,
         a_removal_takes_files_and_empty_directories,
         a_directory_can_be_synced_and_nothing_else,
         the_blocking_twins_do_the_same,
@@ -74,6 +76,10 @@ impl<D: Driver> Rig<D> {
 
     fn rename(&mut self, from: &Path, to: &Path) -> Result<(), i32> {
         self.name(Operation::Rename { from: from.to_owned(), to: to.to_owned() })
+    }
+
+    fn link(&mut self, from: &Path, to: &Path) -> Result<(), i32> {
+        self.name(Operation::Link { from: from.to_owned(), to: to.to_owned() })
     }
 
     fn remove(&mut self, path: &Path) -> Result<(), i32> {
@@ -218,6 +224,25 @@ fn a_rename_replaces_what_had_the_name<E: Environment>(environment: &E) {
         environment.list_directory(scratch.path()),
         Ok(["empty", "from", "old", "to"].map(String::from).to_vec())
     );
+}
+
+fn a_file_stays_while_it_has_a_name<E: Environment>(environment: &E) {
+    let scratch = scratch(environment, "link");
+    let mut rig = rig(environment);
+    let (first, second) = (scratch.file("first"), scratch.file("d/second"));
+    rig.make_directory(&scratch.file("d")).expect("a new name");
+    rig.leave(&first, b"content");
+    assert_eq!(rig.link(&first, &second), Ok(()));
+    assert_eq!(rig.link(&first, &second), Err(libc::EEXIST));
+    assert_eq!(rig.link(&scratch.file("missing"), &scratch.file("d/third")), Err(libc::ENOENT));
+    assert_eq!(rig.link(&first, &scratch.file("nowhere/third")), Err(libc::ENOENT));
+    assert_eq!(rig.link(&scratch.file("d"), &scratch.file("e")), Err(libc::EPERM));
+    assert_eq!(rig.remove(&first), Ok(()));
+    assert_eq!(rig.content(&second), b"content");
+    rig.leave(&first, b"another file of that name");
+    assert_eq!(rig.content(&second), b"content");
+    assert_eq!(rig.remove(&second), Ok(()));
+    assert_eq!(environment.list_directory(&scratch.file("d")), Ok(Vec::new()));
 }
 
 fn a_removal_takes_files_and_empty_directories<E: Environment>(environment: &E) {

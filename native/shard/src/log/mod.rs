@@ -9,6 +9,7 @@ mod arriving;
 mod beating;
 mod checkpoint;
 mod committing;
+mod cutting;
 mod effects;
 mod figures;
 mod group;
@@ -35,6 +36,7 @@ mod transfer_head;
 mod wheel;
 
 pub use arriving::LogRequest;
+pub use cutting::CutEnd;
 pub use figures::PartitionFigures;
 pub use group::{Body, Ticket};
 pub use machine::{Executed, MetadataMachine};

@@ -4,6 +4,7 @@ use ng_io::IoError;
 use ng_wire::replica::Op;
 use ng_wire::table::error::ErrorCode;
 
+use super::cutting::CutEnd;
 use super::group::{Body, Ticket};
 use super::poll::{PollRefusal, Polled};
 
@@ -43,6 +44,15 @@ pub enum Outgoing {
         body: Body,
         /// What the state machine answered.
         reply: Vec<u8>,
+    },
+    /// What came of a cut.
+    Cut {
+        /// Who asked for it.
+        asker: u64,
+        /// Of which group.
+        group: u64,
+        /// What it contains, if there is one.
+        end: CutEnd,
     },
     /// A client of the metadata group lost its session to make room.
     Evicted(u128),

@@ -101,6 +101,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.piece_read(group, &entry, offset, bytes.as_ref());
             }
             store::Effect::Fetched { asker, fetched, .. } => self.poll_fetched(asker, fetched),
+            store::Effect::Cut { group, asker, result } => self.cut_ended(group, asker, result),
             store::Effect::Imported { group } => self.piece_written(group),
             store::Effect::Installed { group } => self.messages_installed(group),
             store::Effect::Fatal(fault) => {

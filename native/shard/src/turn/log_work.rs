@@ -47,6 +47,7 @@ impl<E: Environment> Shard<E> {
                 }
             }
             (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
+            (Outgoing::Cut { asker, end, .. }, _) => self.cut_ended(asker, end),
             (Outgoing::Removed { group }, _) => self.group_removed(group),
             (Outgoing::Fatal(fatal), _) => return Err(Ending::from(*fatal)),
             // A node of its own has nobody to send to.

@@ -147,7 +147,7 @@ impl<E: Environment> Shard<E> {
     }
 
     /// Gives Python a record, now or as soon as there is room, behind all that wait already.
-    fn tell_python(&mut self, record: &Record<'_>) {
+    pub(super) fn tell_python(&mut self, record: &Record<'_>) {
         let (Some(first), Some(registry)) = (&mut self.first, &mut self.desk.registry) else { return };
         if !first.plane.unsent.is_empty() || registry.push(record).is_err() {
             let mut bytes = Vec::new();
@@ -181,6 +181,8 @@ impl<E: Environment> Shard<E> {
             PlaneFrame::Orders(orders) => self.obey(*orders),
             PlaneFrame::Fates(told) => self.tell_fates(*told),
             PlaneFrame::Observed { shard, groups } => self.tell_observed(shard, &groups),
+            PlaneFrame::Cut { token, order } => self.cut(token, *order),
+            PlaneFrame::CutEnded(told) => self.tell_cut(&told),
         }
     }
 
@@ -206,6 +208,15 @@ impl<E: Environment> Shard<E> {
             .map_err(|fault| Ending::new(ExitStatus::InternalFault, fault.to_string()))
     }
 
+    /// The control plane knows how many shards there are.
+    pub(super) fn check_shard(&self, shard: ShardId) -> Result<(), Ending> {
+        if shard.0 < self.desk.mailboxes.shards() {
+            return Ok(());
+        }
+        let reason = format!("the control plane gave orders to shard {}, which there is not", shard.0);
+        Err(Ending::new(ExitStatus::InternalFault, reason))
+    }
+
     /// Orders of the control plane for a shard.
     pub(super) fn take_orders(
         &mut self,
@@ -213,10 +224,7 @@ impl<E: Environment> Shard<E> {
         pass: u64,
         orders: Vec<Order>,
     ) -> Result<(), Ending> {
-        if shard.0 >= self.desk.mailboxes.shards() {
-            let reason = format!("the control plane gave orders to shard {}, which there is not", shard.0);
-            return Err(Ending::new(ExitStatus::InternalFault, reason));
-        }
+        self.check_shard(shard)?;
         let Some(first) = &mut self.first else { return Ok(()) };
         let with_figures = |order: Order| {
             let figures = match order.kind {

@@ -21,6 +21,9 @@ impl Group {
                 return Some(self.carry_out(order, trash));
             }
         }
+        if let Some(cut) = self.next_cut() {
+            return Some(cut);
+        }
         let front = self.pending.front().filter(|_| self.asked)?;
         let fits = |tail: &Tail| tail.bytes + front.bytes.len() as u64 <= limits.segment_bytes;
         Some(match &self.tail {
@@ -244,6 +247,7 @@ impl Group {
             Running::GivingUp => self.incoming = None,
             Running::Opening(_)
             | Running::Reading { .. }
+            | Running::Cutting { .. }
             | Running::DroppingState { .. }
             | Running::WritingIndex => {}
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ng_io::{Buffer, Instant};
 
+use super::cut::{Cut, CutSegments};
 use super::fetch::Fetch;
 use super::flush::Trash;
 use super::opening::Opening;
@@ -49,6 +50,8 @@ pub(super) struct Group {
     pub(super) reads_queued: bool,
     /// Fetches under way.
     pub(super) reading: u32,
+    /// Cuts that have not begun.
+    pub(super) cuts: VecDeque<Cut>,
     /// Why it is damaged.
     pub(super) damage: Option<StoreDamage>,
     /// Bytes and messages of the sealed segments of the list.
@@ -157,6 +160,10 @@ pub(super) enum Running {
         op: u64,
     },
     WritingIndex,
+    Cutting {
+        asker: u64,
+        contents: CutSegments,
+    },
 }
 
 impl Running {
@@ -201,6 +208,7 @@ impl Group {
             fetches: VecDeque::new(),
             reads_queued: false,
             reading: 0,
+            cuts: VecDeque::new(),
             damage: None,
             sealed: (0, 0),
             pending_messages: 0,
@@ -351,7 +359,10 @@ impl Group {
             | Running::Sealing { .. }
             | Running::Opening(_)
             | Running::WritingIndex => return true,
-            Running::Importing { .. } | Running::Reading { .. } | Running::WritingState { .. } => {
+            Running::Importing { .. }
+            | Running::Reading { .. }
+            | Running::WritingState { .. }
+            | Running::Cutting { .. } => {
                 return false;
             }
         };
@@ -381,6 +392,7 @@ impl Group {
             && self.orders.is_empty()
             && self.pending.is_empty()
             && self.incoming.is_none()
+            && self.cuts.is_empty()
             && !self.is_read()
     }
 }

@@ -62,7 +62,10 @@ impl Group {
             Some(running) => {
                 matches!(
                     running,
-                    Running::Appending { .. } | Running::Sealing { .. } | Running::Reading { .. }
+                    Running::Appending { .. }
+                        | Running::Sealing { .. }
+                        | Running::Reading { .. }
+                        | Running::Cutting { .. }
                 )
             }
         };

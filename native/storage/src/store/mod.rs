@@ -7,6 +7,7 @@
 //! Batches leave memory by write-behind: when a group has enough of them, when it is told, or when they have waited long
 //! enough. Nothing here is acknowledged to anybody; the journal holds what is not [`Effect::Synced`] yet.
 
+mod cut;
 mod fetch;
 mod flush;
 mod group;
@@ -32,6 +33,7 @@ use std::time::Duration;
 use ng_io::{Buffer, IoError};
 use thiserror::Error;
 
+pub use cut::{CutSegments, NoCut};
 pub use fetch::{Fetch, Fetched};
 pub use incoming::{ExportPlan, ExportedFile, sealed_bytes};
 pub use locate::{LastBegin, Sought};
@@ -199,6 +201,15 @@ pub enum Effect {
         asker: u64,
         /// What came of it.
         fetched: Fetched,
+    },
+    /// What came of [`SegmentStore::cut`].
+    Cut {
+        /// Which group.
+        group: u64,
+        /// Who asked.
+        asker: u64,
+        /// What it contains, if there is one.
+        result: Result<CutSegments, NoCut>,
     },
     /// A piece of a state from another replica is written.
     Imported {

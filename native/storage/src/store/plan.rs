@@ -58,6 +58,13 @@ pub enum Step {
         /// Its name to be, below the trash.
         to: PathBuf,
     },
+    /// Gives a file a second name, which is free.
+    Link {
+        /// Its name.
+        from: PathBuf,
+        /// The name it gets besides.
+        to: PathBuf,
+    },
     /// Removes a file or an empty directory; one that is missing is fine.
     Remove(PathBuf),
 }
@@ -94,8 +101,11 @@ impl Step {
     pub fn path(&self) -> &PathBuf {
         match self {
             Self::MakeDirectory(path) | Self::SyncDirectory(path) | Self::ReadAll(path) => path,
-            Self::Remove(path) | Self::Rename { to: path, .. } | Self::Retire { from: path, .. } => path,
-            Self::Write { path, .. } | Self::Sync { path, .. } | Self::Read { path, .. } => path,
+            Self::Remove(path) | Self::Rename { to: path, .. } | Self::Link { to: path, .. } => path,
+            Self::Retire { from: path, .. }
+            | Self::Write { path, .. }
+            | Self::Sync { path, .. }
+            | Self::Read { path, .. } => path,
         }
     }
 

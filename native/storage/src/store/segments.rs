@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ng_io::Instant;
 
+use super::cut::NoCut;
 use super::flush::Trash;
 use super::group::{Group, Order, Phase, Running};
 use super::incoming::ExportPlan;
@@ -120,6 +121,7 @@ impl SegmentStore {
     pub fn remove(&mut self, group: u64, effects: &mut Vec<Effect>) {
         self.drop_pending(group);
         self.dismiss_readers(group, effects);
+        self.dismiss_cuts(group, &NoCut::Gone, effects);
         self.group(group).orders.clear();
         self.order(group, Order::Remove, effects);
     }
@@ -301,6 +303,7 @@ impl SegmentStore {
             let trash = || Trash { directory: self.home.trash(), name };
             let next = found.next(&self.limits, trash);
             self.wake_readers(group);
+            self.dismiss_cuts_of_damaged(group, effects);
             let Some((running, plan)) = next else { continue };
             let Some(found) = self.groups.get_mut(&group) else { continue };
             self.retired += 1;
@@ -319,6 +322,9 @@ impl SegmentStore {
             (Running::Reading { entry, offset }, result) => {
                 let bytes = result.ok().and_then(|read| read.into_iter().next().flatten());
                 effects.push(Effect::Read { group, entry, offset, bytes });
+            }
+            (Running::Cutting { asker, contents }, result) => {
+                found.cut_ended(asker, contents, result, effects);
             }
             (running, Err(fault)) if fault.heals() => {
                 self.wait_for_space(group, running, &fault, now, effects)
@@ -374,6 +380,7 @@ impl SegmentStore {
         let removed = |effect: &Effect| matches!(effect, Effect::Removed { group: gone } if *gone == group);
         if effects.iter().any(removed) {
             self.dismiss_readers(group, effects);
+            self.dismiss_cuts(group, &NoCut::Gone, effects);
             self.drop_group(group);
         }
     }

@@ -125,6 +125,7 @@ impl PlanShell {
                 self.forget(driver, to);
                 Operation::Rename { from: from.clone(), to: to.clone() }
             }
+            Step::Link { from, to } => Operation::Link { from: from.clone(), to: to.clone() },
             _ => match self.open_already(lane, step.path()) {
                 Some(handle) => on_file(&mut step, handle),
                 None => Operation::Open { path: step.path().clone(), options: self.options(&step) },

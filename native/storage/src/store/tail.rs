@@ -135,6 +135,18 @@ impl Tail {
         }
     }
 
+    /// What the list would say of the segment as it is now, but for the footer.
+    pub(super) fn contents(&self) -> SegmentEntry {
+        SegmentEntry {
+            last_offset: self.last_offset,
+            min_timestamp: self.timestamps.0,
+            max_timestamp: self.timestamps.1,
+            bytes: self.bytes,
+            messages: u32::try_from(self.messages).unwrap_or(u32::MAX),
+            ..self.entry()
+        }
+    }
+
     /// Footer, entry and index of the segment as it is now.
     pub(super) fn seal(&self, group: u64) -> (Vec<u8>, SegmentEntry, Index) {
         let footer = Footer {
@@ -151,15 +163,7 @@ impl Tail {
             digests: self.digests.all(),
         };
         let (bytes, checksum) = footer.encode();
-        let entry = SegmentEntry {
-            last_offset: self.last_offset,
-            min_timestamp: self.timestamps.0,
-            max_timestamp: self.timestamps.1,
-            bytes: self.bytes,
-            messages: u32::try_from(self.messages).unwrap_or(u32::MAX),
-            footer: checksum,
-            ..self.entry()
-        };
+        let entry = SegmentEntry { footer: checksum, ..self.contents() };
         let index = Index {
             group,
             base_offset: self.base_offset,

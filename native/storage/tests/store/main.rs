@@ -4,6 +4,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
 mod crashes;
+mod cutting;
 mod damage;
 mod expected;
 mod fetching;

@@ -27,6 +27,10 @@ coded! {
         Fates = 9, "fates";
         /// What a shard held at its start.
         Observed = 10, "observed";
+        /// An order of the control plane to cut a partition.
+        Cut = 11, "cut";
+        /// What came of it.
+        CutEnded = 12, "cut_ended";
     }
 }
 

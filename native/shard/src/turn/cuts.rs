@@ -1,0 +1,46 @@
+//! Cuts of partitions: from the control plane to the shard that owns the log, and back.
+
+use ng_io::Environment;
+
+use super::Shard;
+use crate::cutting::{CutOrder, ToldCut};
+use crate::ending::Ending;
+use crate::frame::{PlaneFrame, ShardFrame};
+use crate::identity::ShardId;
+use crate::log::CutEnd;
+use crate::record::{Record, to_python};
+
+impl<E: Environment> Shard<E> {
+    /// An order of the control plane for a shard.
+    pub(super) fn take_cut(&mut self, shard: ShardId, token: u64, order: CutOrder) -> Result<(), Ending> {
+        self.check_shard(shard)?;
+        if shard == self.desk.id {
+            self.cut(token, order);
+        } else {
+            let frame = ShardFrame::Plane(PlaneFrame::Cut { token, order: Box::new(order) });
+            self.desk.mailboxes.send(shard, frame);
+        }
+        Ok(())
+    }
+
+    pub(super) fn cut(&mut self, token: u64, CutOrder { group, directory }: CutOrder) {
+        self.log.cut(token, group, directory);
+    }
+
+    pub(super) fn cut_ended(&mut self, token: u64, end: CutEnd) {
+        let told = ToldCut { shard: self.desk.id, token, end };
+        if self.first.is_some() {
+            self.tell_cut(&told);
+        } else {
+            let frame = ShardFrame::Plane(PlaneFrame::CutEnded(Box::new(told)));
+            self.desk.mailboxes.send(ShardId::FIRST, frame);
+        }
+    }
+
+    pub(super) fn tell_cut(&mut self, told: &ToldCut) {
+        let (shard, token) = (told.shard.0, told.token);
+        for body in told.bodies() {
+            self.tell_python(&Record { kind: to_python::CUT, shard, token, body: &body });
+        }
+    }
+}

@@ -17,10 +17,14 @@ from server_ng.engine.records import (
     Rows,
     encode_applied,
 )
+from server_ng.leases.errors import LeaseRefusedError, Refusal
+from server_ng.leases.service import Place
+from server_ng.leases.service import Topic as LeasedTopic
 from server_ng.metadata.deltas import encode_deltas
 from server_ng.metadata.machine import Metadata
 from server_ng.metadata.ops import Op, Outcome
 from server_ng.observe.metrics import Sample
+from server_ng.reconciler.placement import owner
 from server_ng.reconciler.task import Reconciler
 
 __all__ = ["ControlPlane"]
@@ -59,6 +63,22 @@ class ControlPlane:
             case Observed(shard):
                 self._check(shard)
                 self._reconciler.observe(record)
+
+    def owner(self, group: int) -> int:
+        """The shard that has the log of a partition."""
+        return owner(group, self._shards)
+
+    def find_topic(self, stream: str | int, topic: str | int) -> LeasedTopic:
+        """A topic as jobs name it; raises `LeaseRefusedError`."""
+        found = self._metadata.state.find(stream)
+        if found is None:
+            raise LeaseRefusedError(Refusal.UNKNOWN_STREAM, f"There is no stream {stream!r}.")
+        within = found.find(topic)
+        if within is None:
+            message = f"The stream {found.row.name!r} has no topic {topic!r}."
+            raise LeaseRefusedError(Refusal.UNKNOWN_TOPIC, message)
+        places = [Place(partition, row.group) for partition, row in enumerate(within.partitions)]
+        return LeasedTopic(found.row.name, within.row.name, places)
 
     def close(self) -> None:
         """Asks nothing more of the shards."""

@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TextIO, TypeAlias
 
 import structlog
 import uvloop
@@ -23,6 +24,7 @@ from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
 from server_ng.bootstrap.engine_settings import LAST_CRASH_NAME
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.figures import host_record, native_samples
+from server_ng.bootstrap.leasing import Leasing
 from server_ng.bootstrap.logins import Logins
 from server_ng.bootstrap.opening import Opened, open_everything
 from server_ng.bootstrap.reloading import apply_reload
@@ -31,6 +33,7 @@ from server_ng.bootstrap.tasks import Tasks
 from server_ng.config import Loaded
 from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
+    Cut,
     Login,
     NativeEvent,
     Progress,
@@ -43,12 +46,12 @@ from server_ng.engine.records import (
 from server_ng.observe.health import Health, ObserveServer
 from server_ng.observe.host import HostSampler
 from server_ng.observe.logs import configure_logging
-from server_ng.observe.metrics import MetricsPage
+from server_ng.observe.metrics import MetricsPage, Sample
 from server_ng.observe.native_events import NativeEvents
 from server_ng.observe.notify import ServiceNotifier
 from server_ng.wire.tables import ExitStatus
 
-__all__ = ["serve"]
+__all__ = ["Job", "serve", "serve_job"]
 
 _log = structlog.get_logger()
 
@@ -62,10 +65,23 @@ _JOIN_MILLIS: Final = 2_000
 _START_STEP_MAX: Final = timedelta(seconds=90)
 
 
+Job: TypeAlias = Callable[[Leasing], Awaitable[None]]
+"""What is done with the leases of a server that nobody else can reach."""
+
+
 def serve(loaded: Loaded) -> int:
     """Runs the server until it is told to stop; returns the exit status."""
+    return _serve(loaded, None, sys.stdout)
+
+
+def serve_job(loaded: Loaded, job: Job) -> int:
+    """Starts a server with its doors shut, lets it do one thing, and stops it; its log goes to stderr."""
+    return _serve(loaded, job, sys.stderr)
+
+
+def _serve(loaded: Loaded, job: Job | None, log: TextIO) -> int:
     logging = loaded.settings.system.logging
-    configure_logging(logging.level, logging.format, sys.stdout)
+    configure_logging(logging.level, logging.format, log)
     for notice in loaded.warnings:
         _log.warning(notice.code, message=notice.message, keys=list(notice.keys))
     # Raised by the native supervisor when the loop was silent for long; the handler needs no interpreter.
@@ -77,7 +93,7 @@ def serve(loaded: Loaded) -> int:
         return _refuse(error)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_run(loaded, directory))
+            return runner.run(_run(loaded, directory, job))
     except Exception as error:
         # Not even the stop went as it should: native threads may still run.
         _log.exception("internal_fault", reason=repr(error))
@@ -100,21 +116,22 @@ def _refuse(error: StartError) -> int:
     return error.status
 
 
-async def _run(loaded: Loaded, directory: DataDirectory) -> int:
+async def _run(loaded: Loaded, directory: DataDirectory, job: Job | None) -> int:
     tell_last_crash(directory.runtime_path / LAST_CRASH_NAME)
     try:
         forget_endpoints(directory.runtime_path)
         opened = open_everything(loaded, directory)
     except StartError as error:
         return _refuse(error)
-    return await _Daemon(loaded, directory, opened).run()
+    return await _Daemon(loaded, directory, opened, job).run()
 
 
 class _Daemon:
     """One run, from opened parts to the exit status."""
 
-    def __init__(self, loaded: Loaded, directory: DataDirectory, opened: Opened) -> None:
+    def __init__(self, loaded: Loaded, directory: DataDirectory, opened: Opened, job: Job | None) -> None:
         settings = loaded.settings
+        self._job = job
         self._loaded = loaded
         self._directory = directory
         self._engine = opened.engine
@@ -136,12 +153,25 @@ class _Daemon:
             Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
         )
         self._logins = Logins(self._authenticator, self._pump.send, self._tasks.spawn)
+        self._leasing = self._leasing_of(opened)
         self._observe = self._observe_server(opened)
+
+    def _leasing_of(self, opened: Opened) -> Leasing | None:
+        if opened.control is None:
+            return None
+        settings, send = self._loaded.settings, self._pump.send
+        return Leasing(opened.control, settings, self._directory, self._control_plane, send)
 
     def _observe_server(self, opened: Opened) -> ObserveServer | None:
         if opened.observe is None:
             return None
-        page = MetricsPage(lambda: [*native_samples(opened.engine), *self._control_plane.samples()])
+        leasing = self._leasing
+
+        def samples() -> list[Sample]:
+            ours = [] if leasing is None else leasing.samples()
+            return [*native_samples(opened.engine), *self._control_plane.samples(), *ours]
+
+        page = MetricsPage(samples)
         return ObserveServer(opened.observe, page, self._live, self._readiness)
 
     async def run(self) -> int:
@@ -180,6 +210,12 @@ class _Daemon:
         gc.collect()
         gc.freeze()
         gc.enable()
+        if self._leasing is not None:
+            await self._leasing.start(self._tasks.spawn)
+            if self._job is not None:
+                await self._job(self._leasing)
+                self._end(ExitStatus.CLEAN)
+                return
         self._pump.send(encode_open_doors())
         write_endpoints(self._directory.runtime_path, self._addresses())
         self._serving = True
@@ -198,7 +234,8 @@ class _Daemon:
 
     def _addresses(self) -> dict[str, str]:
         observe = {} if self._observe is None else {"observe": self._observe.address}
-        return {"tcp": self._engine.tcp_address, **observe}
+        control = {} if self._leasing is None else {"control": self._leasing.address}
+        return {"tcp": self._engine.tcp_address, **observe, **control}
 
     def _sample_host(self) -> None:
         self._pump.send(host_record(self._host.sample()))
@@ -210,6 +247,8 @@ class _Daemon:
                 self._logins.take(record)
             case NativeEvent(shard, code, first, second, time_micros):
                 self._events.write(code, first, second, shard=shard, time_micros=time_micros)
+            case Cut():
+                self._take_cut(record)
             case Started():
                 self._started.set_result(None)
             case StartFailed(shard, status, reason):
@@ -221,6 +260,10 @@ class _Daemon:
                 self._stopped.set_result(in_order)
             case _:
                 self._control_plane.take(record)
+
+    def _take_cut(self, cut: Cut) -> None:
+        if self._leasing is not None:
+            self._leasing.take(cut)
 
     def _live(self) -> Health:
         return Health(("the server is ending",)) if self._ending.done() else Health()
@@ -265,6 +308,8 @@ class _Daemon:
         self._notifier.extend_timeout(patience)
         # Logins that wait for a hash are told to try again; the stop does not wait for their turn.
         self._authenticator.close()
+        if self._leasing is not None:
+            await self._leasing.stop()
         self._engine.stop()
         try:
             in_order = await asyncio.wait_for(

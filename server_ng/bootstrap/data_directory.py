@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from server_ng import binding
 from server_ng.bootstrap.errors import StartError
@@ -54,13 +54,20 @@ class DataDirectory:
 
         What cannot be read is refused by the engine, which says more about it.
         """
+        shards = self._layout().get("shard_count")
+        return shards if isinstance(shards, int) else None
+
+    def cluster(self) -> str:
+        """Identity of the cluster, 32 digits, once the directory is founded."""
+        return str(self._layout()["cluster"])
+
+    def _layout(self) -> dict[str, Any]:
         try:
             layout = (self.path / _LAYOUT_NAME).read_bytes()
         except OSError:
-            return None
+            return {}
         text, _, _ = binding.describe_file("layout", 0, len(layout), layout)
-        shards = json.loads(text.splitlines()[0]).get("shard_count") if text else None
-        return shards if isinstance(shards, int) else None
+        return dict(json.loads(text.splitlines()[0])) if text else {}
 
     def release(self) -> None:
         """Gives the lock back."""

@@ -17,9 +17,11 @@ from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.config import Loaded, Settings
 from server_ng.config.cpu_allocation import AutoCpus
+from server_ng.config.model import NO_GROUP
 from server_ng.engine import Engine
 from server_ng.engine.errors import UnprintableSettingError
 from server_ng.engine.settings import EngineSettings
+from server_ng.leases.control_socket import bind
 from server_ng.observe.health import listen
 from server_ng.wire.tables import ExitStatus
 
@@ -36,6 +38,8 @@ class Opened:
     shards: int
     observe: socket.socket | None
     """The bound socket of the loopback listener, if there is one."""
+    control: socket.socket | None
+    """The bound control socket, if there is one."""
     root: RootUser
 
 
@@ -48,6 +52,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
         probe["descriptors"], settings.connections.max, len(cpus), settings.storage.journal.files_max
     )
     observe = _listen(settings)
+    control = _bind_control(settings, directory)
     direct_io = probe["direct_io"] == "possible"
     engine = _open_engine(
         engine_settings(settings, cpus, connections, directory, direct_io=direct_io, environment=os.environ)
@@ -57,7 +62,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
         _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
     root = _prepare_root(loaded, directory)
     _log.info("root_user", username=root.account.username, password_source=root.source)
-    return Opened(engine, len(cpus), observe, root)
+    return Opened(engine, len(cpus), observe, control, root)
 
 
 def _prepare_root(loaded: Loaded, directory: DataDirectory) -> RootUser:
@@ -103,6 +108,24 @@ def _listen(settings: Settings) -> socket.socket | None:
         raise StartError(
             f"{address} (observe.address) cannot be bound: {os.strerror(error.errno or 0)}. "
             "Choose a free address with observe.address."
+        ) from error
+
+
+def _bind_control(settings: Settings, directory: DataDirectory) -> socket.socket | None:
+    if not settings.leases.enabled:
+        return None
+    group = None if settings.leases.group == NO_GROUP else settings.leases.group
+    try:
+        return bind(directory.runtime_path.absolute(), group)
+    except KeyError as error:
+        raise StartError(
+            f"There is no system group {group!r} (leases.group). Make it, or set it to none."
+        ) from error
+    except OSError as error:
+        raise StartError(
+            f"The control socket in {directory.runtime_path} cannot be made: {error.strerror}. "
+            "Give it a folder with system.runtime.path, a group of this user with leases.group, "
+            "or do without it: leases.enabled=false."
         ) from error
 
 

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from server_ng.cli import configuration, inspection, recovery, serving, versions
+from server_ng.cli import configuration, inspection, leasing, recovery, serving, versions
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["main"]
@@ -20,6 +20,7 @@ _app = typer.Typer(
 _app.command("serve")(serving.serve)
 _app.add_typer(configuration.app, name="config")
 _app.add_typer(inspection.app, name="inspect")
+_app.add_typer(leasing.app, name="lease")
 _app.command("recover")(recovery.recover)
 _app.command("version")(versions.version)
 

@@ -28,6 +28,8 @@ from server_ng.config.leaf import (
 __all__ = ["Settings", "leaves", "section_sentence", "value_of"]
 
 _MIB = 1 << 20
+NO_GROUP = "none"
+"""The word for no group in `leases.group`."""
 
 
 def _seconds(count: int) -> timedelta:
@@ -350,6 +352,48 @@ class Observe(Section):
     ] = parse_address("127.0.0.1:9464")
 
 
+class Leases(Section):
+    """Moments of topics that are kept for offline jobs, and the socket on which jobs ask for them."""
+
+    enabled: Annotated[
+        bool, Leaf(BOOLEAN, "Whether to listen on control.sock in the folder of the running process.")
+    ] = True
+    group: Annotated[
+        str, Leaf(TEXT, "System group whose members may ask besides the server's user; none for nobody.")
+    ] = NO_GROUP
+    ttl_max: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long a lease may last unless it is renewed.",
+            at_least=_seconds(1),
+            at_most=timedelta(days=30),
+        ),
+    ] = timedelta(days=1)
+    count_max: Annotated[
+        int,
+        Leaf(COUNT, "Leases there may be at a time.", at_least=1, at_most=4_096, counts="leases"),
+    ] = 64
+    bytes_max: Annotated[
+        int,
+        Leaf(
+            SIZE,
+            "Bytes that leases may hold, which retention and purge do not give back before they end.",
+            at_least=_MIB,
+            at_most=1 << 60,
+        ),
+    ] = 1 << 40
+    cut_timeout: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long the shards may take to write out what a lease shall hold.",
+            at_least=_seconds(1),
+            at_most=_seconds(3_600),
+        ),
+    ] = _seconds(60)
+
+
 class Settings(Section):
     """Everything an operator can set."""
 
@@ -366,6 +410,7 @@ class Settings(Section):
     control_plane: ControlPlane = ControlPlane()
     auth: Auth = Auth()
     observe: Observe = Observe()
+    leases: Leases = Leases()
 
     @property
     def runtime_path(self) -> Path:

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records.layout import Frame, frames, take_string
+from server_ng.wire.cuts import CutEnd, CutSegment
 from server_ng.wire.reconcile import (
     HeldGroup,
     HeldState,
@@ -21,6 +22,7 @@ __all__ = [
     "Apply",
     "CaughtUp",
     "ControlRecord",
+    "Cut",
     "Login",
     "NativeEvent",
     "Observed",
@@ -38,6 +40,9 @@ _EVENT = struct.Struct("<HQQQ")
 _APPLY = struct.Struct("<QQQBI")
 _ANSWER = struct.Struct("<BQB")
 _HELD = struct.Struct("<QB")
+_CUT_HEAD = struct.Struct("<QQ")
+_CUT_SEGMENT = struct.Struct("<QQQQQIIQQ")
+_NO_OFFSET = (1 << 64) - 1
 _NO_SHARD = 0xFFFF
 
 
@@ -148,8 +153,21 @@ class Observed:
     groups: tuple[HeldGroup, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A piece of what came of a cut."""
+
+    token: int
+    last: bool
+    end: CutEnd
+    purge_generation: int = 0
+    commit_offset: int | None = None
+    segments: tuple[CutSegment, ...] = ()
+    why: str = ""
+
+
 ControlRecord: TypeAlias = Rows | Apply | CaughtUp | Reconciled | Observed
-Record: TypeAlias = Login | Started | StartFailed | Stopped | NativeEvent | Progress | ControlRecord
+Record: TypeAlias = Login | Started | StartFailed | Stopped | NativeEvent | Progress | Cut | ControlRecord
 
 
 def decode(data: bytes) -> Iterator[Record]:
@@ -212,6 +230,27 @@ def _observed(frame: Frame) -> Observed:
     return Observed(frame.shard, _flag(frame.body), groups)
 
 
+def _cut(frame: Frame) -> Cut:
+    last, end = _flag(frame.body), CutEnd(frame.body[1])
+    body = frame.body[2:]
+    match end:
+        case CutEnd.DONE:
+            generation, commit = _CUT_HEAD.unpack_from(body)
+            segments = tuple(map(_cut_segment, _CUT_SEGMENT.iter_unpack(body[_CUT_HEAD.size :])))
+            offset = None if commit == _NO_OFFSET else commit
+            return Cut(frame.token, last, end, generation, offset, segments)
+        case CutEnd.FAILED:
+            why, _ = take_string(body)
+            return Cut(frame.token, last, end, why=why.decode(errors="replace"))
+        case _:
+            return Cut(frame.token, last, end)
+
+
+def _cut_segment(fields: tuple[int, ...]) -> CutSegment:
+    first, last, since, until, size, messages, generation, footer_low, footer_high = fields
+    return CutSegment(first, last, since, until, size, messages, generation, footer_high << 64 | footer_low)
+
+
 def _flag(body: memoryview) -> bool:
     if body[0] > 1:
         raise MalformedRecordError(f"a flag of {body[0]}")
@@ -230,4 +269,5 @@ _DECODERS: dict[int, Callable[[Frame], Record]] = {
     9: _caught_up,
     10: _reconciled,
     11: _observed,
+    12: _cut,
 }

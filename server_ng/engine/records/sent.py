@@ -16,6 +16,7 @@ __all__ = [
     "Verdict",
     "encode_applied",
     "encode_converged",
+    "encode_cut",
     "encode_host_figures",
     "encode_login_verdict",
     "encode_open_doors",
@@ -26,8 +27,11 @@ _VERDICT = struct.Struct("<BI")
 _FIGURES = struct.Struct("<ffQQQQQIQQ")
 _APPLIED_HEAD = struct.Struct("<IBIIQ")
 _RECONCILE_OP = struct.Struct("<BQQ")
+_CUT_GROUP = struct.Struct("<Q")
 
-_LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS, _APPLIED, _RECONCILE, _CONVERGED, _APPLIED_PART = range(1, 8)
+_LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS, _APPLIED, _RECONCILE, _CONVERGED, _APPLIED_PART, _CUT = range(
+    1, 9
+)
 # The ring holds 256 KiB, and a record larger than that would never find room.
 _DELTAS_MAX: Final = 128 * 1024
 _OPS_MAX: Final = (60 * 1024 - HEADER_BYTES) // _RECONCILE_OP.size
@@ -124,6 +128,11 @@ def encode_reconcile(shard: int, pass_number: int, ops: Sequence[ReconcileOp]) -
 def encode_converged(revision: int) -> bytes:
     """A ``CONVERGED`` record: every shard stands at least at this revision."""
     return record(_CONVERGED, revision, b"")
+
+
+def encode_cut(shard: int, token: int, group: int, directory: str) -> bytes:
+    """A ``CUT`` record: the segments of a partition get names in a directory, given by its whole path."""
+    return record(_CUT, token, _CUT_GROUP.pack(group) + directory.encode(), shard)
 
 
 def encode_host_figures(figures: HostFigures) -> bytes:

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from dataclasses import astuple
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from server_ng.engine.records import (
     Applied,
     Apply,
     CaughtUp,
+    Cut,
     Login,
     NativeEvent,
     Observed,
@@ -25,6 +27,7 @@ from server_ng.engine.records import (
     Stopped,
     decode,
 )
+from server_ng.wire.cuts import CutEnd, CutSegment
 from server_ng.wire.reconcile import (
     HeldGroup,
     HeldState,
@@ -42,6 +45,10 @@ ANSWERS = st.lists(
     st.builds(ReconcileAnswer, st.sampled_from(ReconcileKind), U64, st.sampled_from(ReconcileOutcome)),
     max_size=5,
 )
+OFFSET = st.integers(0, 2**64 - 2)
+SEGMENTS = st.lists(
+    st.builds(CutSegment, U64, U64, U64, U64, U64, U32, U32, st.integers(0, 2**128 - 1)), max_size=3
+)
 HELD = st.lists(st.builds(HeldGroup, U64, st.sampled_from(HeldState)), max_size=5)
 
 ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
@@ -56,6 +63,9 @@ ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
     st.builds(CaughtUp, U64),
     st.builds(Reconciled, U16, U64, ANSWERS.map(tuple)),
     st.builds(Observed, U16, st.booleans(), HELD.map(tuple)),
+    st.builds(Cut, U64, st.booleans(), st.just(CutEnd.DONE), U64, st.none() | OFFSET, SEGMENTS.map(tuple)),
+    st.builds(Cut, U64, st.booleans(), st.sampled_from((CutEnd.BUSY, CutEnd.NO_GROUP))),
+    st.builds(Cut, U64, st.booleans(), st.just(CutEnd.FAILED), why=TEXT),
 )
 
 
@@ -96,6 +106,24 @@ def encode(record: Record) -> bytes:
             return frame(10, b"".join(struct.pack("<BQB", *answer) for answer in answers), shard, pass_number)
         case Observed(shard, last, groups):
             return frame(11, bytes([last]) + b"".join(struct.pack("<QB", *held) for held in groups), shard)
+        case Cut(token, last, end):
+            return frame(12, bytes([last, end]) + cut_body(record), token=token)
+
+
+def cut_body(cut: Cut) -> bytes:
+    """What stands behind the end of a cut."""
+    match cut.end:
+        case CutEnd.DONE:
+            commit = 2**64 - 1 if cut.commit_offset is None else cut.commit_offset
+            segments = (
+                struct.pack("<QQQQQII", *astuple(segment)[:7]) + segment.footer.to_bytes(16, "little")
+                for segment in cut.segments
+            )
+            return struct.pack("<QQ", cut.purge_generation, commit) + b"".join(segments)
+        case CutEnd.FAILED:
+            return text(cut.why)
+        case _:
+            return b""
 
 
 @given(sent=st.lists(ANY_RECORD, max_size=8))

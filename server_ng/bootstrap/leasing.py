@@ -1,0 +1,88 @@
+"""The leases of a running server, put together from the metadata, the shards and the control socket."""
+
+import socket
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+from server_ng.bootstrap.control_plane import ControlPlane
+from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.config import Settings
+from server_ng.engine.records import Cut
+from server_ng.leases import Leases, Limits
+from server_ng.leases.control_socket import ControlSocket
+from server_ng.leases.requests import Request
+from server_ng.leases.shards import ShardCuts
+from server_ng.observe.metrics import Sample
+
+__all__ = ["Leasing"]
+
+
+class Leasing:
+    """From the listening socket to the shards."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        settings: Settings,
+        directory: DataDirectory,
+        control_plane: ControlPlane,
+        send: Callable[[bytes], None],
+    ) -> None:
+        self._cuts = ShardCuts(send, control_plane.owner)
+        self._leases = make_leases(settings, directory, control_plane, self._cuts)
+        self._socket = ControlSocket(listener, self._leases.serve)
+
+    @property
+    def address(self) -> str:
+        """Where jobs find the socket."""
+        return str(self._socket.path)
+
+    async def start(self, spawn: Callable[[str, Coroutine[Any, Any, None]], None]) -> None:
+        """Takes up the leases that there are, and lets jobs in."""
+        await self._leases.load()
+        spawn("leases", self._leases.expire())
+        await self._socket.start()
+
+    async def serve(self, request: Request) -> dict[str, Any]:
+        """Does what a job asks; raises `LeaseRefusedError`."""
+        return await self._leases.serve(request)
+
+    def take(self, cut: Cut) -> None:
+        """Takes what a shard says of a cut."""
+        self._cuts.take(cut)
+
+    async def stop(self) -> None:
+        """Lets nobody in any more; the leases stay."""
+        self._cuts.close()
+        await self._socket.stop()
+
+    def samples(self) -> Iterator[Sample]:
+        """Figures of the leases."""
+        leases = self._leases
+        tally = leases.tally
+        yield Sample("leases", "gauge", "Leases of offline jobs.", len(leases.ledger))
+        yield Sample("leases_bytes", "gauge", "Bytes of segments that leases hold.", leases.ledger.bytes)
+        yield Sample("leases_made_total", "counter", "Leases made.", tally.made)
+        yield Sample("leases_expired_total", "counter", "Leases that nobody ended in time.", tally.expired)
+
+
+def make_leases(
+    settings: Settings, directory: DataDirectory, control_plane: ControlPlane, cuts: ShardCuts
+) -> Leases:
+    """The leases of a data directory, as the settings have it."""
+    wanted = settings.leases
+    limits = Limits(
+        ttl_max=wanted.ttl_max.total_seconds(),
+        count_max=wanted.count_max,
+        bytes_max=wanted.bytes_max,
+        cut_timeout=wanted.cut_timeout.total_seconds(),
+    )
+    return Leases(
+        root=directory.path.absolute() / "leases",
+        limits=limits,
+        cluster=directory.cluster,
+        find=control_plane.find_topic,
+        cuts=cuts,
+        clock=lambda: time.time_ns() // 1_000,
+    )

@@ -1,0 +1,126 @@
+"""The control socket: one JSON object a line, one line for each answer, for jobs on this machine."""
+
+import asyncio
+import contextlib
+import grp
+import json
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from server_ng.leases.errors import LeaseRefusedError, Refusal
+from server_ng.leases.requests import Request, parse
+from server_ng.segments.control import SOCKET_NAME
+
+__all__ = ["ControlSocket", "bind"]
+
+_log = structlog.get_logger()
+
+# A path that the kernel takes for the address of a socket.
+_PATH_BYTES_MAX: Final = 107
+_LINE_BYTES_MAX: Final = 1 << 20
+_CONNECTIONS_MAX: Final = 64
+
+
+def bind(runtime_path: Path, group: str | None) -> socket.socket:
+    """The listening socket, for this user, and a group if one is named; raises `OSError` or `KeyError`."""
+    path = runtime_path / SOCKET_NAME
+    if len(os.fsencode(path)) > _PATH_BYTES_MAX:
+        raise OSError(0, f"its path is longer than {_PATH_BYTES_MAX} bytes", str(path))
+    group_id = grp.getgrnam(group).gr_gid if group else -1
+    # The data directory is locked: whoever bound it has ended.
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        # It takes its modes before anybody can connect.
+        os.fchmod(listener.fileno(), 0o600)
+        listener.bind(str(path))
+        path.chmod(0o660 if group else 0o600)
+        os.chown(path, -1, group_id)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+class ControlSocket:
+    """Serves requests, each connection one after the other."""
+
+    def __init__(
+        self, listener: socket.socket, serve: Callable[[Request], Awaitable[dict[str, Any]]]
+    ) -> None:
+        self._listener = listener
+        self._path = Path(listener.getsockname())
+        self._serve = serve
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.StreamWriter] = set()
+
+    @property
+    def path(self) -> Path:
+        """Where jobs find it."""
+        return self._path
+
+    async def start(self) -> None:
+        """Begins to accept."""
+        self._server = await asyncio.start_unix_server(
+            self._connected, sock=self._listener, limit=_LINE_BYTES_MAX
+        )
+
+    async def stop(self) -> None:
+        """Accepts nobody, and ends every connection."""
+        self._path.unlink(missing_ok=True)
+        if self._server is None:
+            self._listener.close()
+            return
+        self._server.close()
+        for writer in list(self._connections):
+            writer.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.add(writer)
+        try:
+            if len(self._connections) > _CONNECTIONS_MAX:
+                refusal = LeaseRefusedError(Refusal.BUSY, f"{_CONNECTIONS_MAX} jobs are connected already.")
+                await _write(writer, _refused(refusal))
+                return
+            while line := await self._line(reader, writer):
+                await _write(writer, await self._answer(line))
+        except (ConnectionError, asyncio.IncompleteReadError):
+            # The job has gone; what it has of leases ends by itself.
+            return
+        finally:
+            self._connections.discard(writer)
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        try:
+            return await reader.readline()
+        except ValueError:
+            refusal = LeaseRefusedError(
+                Refusal.BAD_REQUEST, f"A line may have {_LINE_BYTES_MAX} bytes; this one has more."
+            )
+            await _write(writer, _refused(refusal))
+            return b""
+
+    async def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            return {"ok": True, **await self._serve(parse(line))}
+        except LeaseRefusedError as error:
+            _log.info("lease_refused", kind=error.kind.value, reason=str(error))
+            return _refused(error)
+
+
+def _refused(error: LeaseRefusedError) -> dict[str, Any]:
+    return {"ok": False, "error": error.kind.value, "message": str(error)}
+
+
+async def _write(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:
+    writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+    await writer.drain()

@@ -1,0 +1,117 @@
+"""What a job may ask on the control socket: one JSON object a line."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from server_ng.leases.errors import LeaseRefusedError, Refusal
+
+__all__ = ["CutTopic", "ListLeases", "Release", "Renew", "Request", "parse"]
+
+_PARTITIONS_MAX: Final = 100_000
+_SECONDS_MAX: Final = 10 * 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class CutTopic:
+    """Make a lease of a topic."""
+
+    stream: str | int
+    topic: str | int
+    partitions: frozenset[int] | None
+    """Which ones; None for all."""
+    ttl: float
+    """Seconds it lasts unless it is renewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Let a lease last for so long from now on."""
+
+    lease: str
+    ttl: float
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """End a lease."""
+
+    lease: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListLeases:
+    """Tell which leases there are."""
+
+
+Request: TypeAlias = CutTopic | Renew | Release | ListLeases
+
+
+def parse(line: bytes) -> Request:
+    """Reads a line; raises `LeaseRefusedError`."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _bad(f"The line is not JSON: {error}.") from error
+    if not isinstance(found, Mapping):
+        raise _bad("The line is not a JSON object.")
+    match found.get("verb"):
+        case "cut":
+            _only(found, "stream", "topic", "partitions", "ttl")
+            return CutTopic(
+                _name(found, "stream"), _name(found, "topic"), _partitions(found), _seconds(found, "ttl")
+            )
+        case "renew":
+            _only(found, "lease", "ttl")
+            return Renew(_text(found, "lease"), _seconds(found, "ttl"))
+        case "release":
+            _only(found, "lease")
+            return Release(_text(found, "lease"))
+        case "leases":
+            _only(found)
+            return ListLeases()
+        case other:
+            raise _bad(f"{other!r} is not a verb: cut, renew, release and leases are.")
+
+
+def _bad(message: str) -> LeaseRefusedError:
+    return LeaseRefusedError(Refusal.BAD_REQUEST, message)
+
+
+def _only(found: Mapping[str, Any], *names: str) -> None:
+    for name in found:
+        if name != "verb" and name not in names:
+            raise _bad(f"{found['verb']} knows no {name!r}; it takes {', '.join(names) or 'nothing'}.")
+
+
+def _name(found: Mapping[str, Any], key: str) -> str | int:
+    value = found.get(key)
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise _bad(f"{key} must be a name or a number.")
+    return value
+
+
+def _text(found: Mapping[str, Any], key: str) -> str:
+    value = found.get(key)
+    if not isinstance(value, str):
+        raise _bad(f"{key} must be a text.")
+    return value
+
+
+def _seconds(found: Mapping[str, Any], key: str) -> float:
+    value = found.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _SECONDS_MAX:
+        raise _bad(f"{key} must be a number of seconds above 0.")
+    return float(value)
+
+
+def _partitions(found: Mapping[str, Any]) -> frozenset[int] | None:
+    value = found.get("partitions")
+    if value is None:
+        return None
+    if not isinstance(value, list) or not 0 < len(value) <= _PARTITIONS_MAX:
+        raise _bad("partitions must be a list of numbers, or null for all.")
+    if not all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in value):
+        raise _bad("partitions must be a list of numbers, or null for all.")
+    return frozenset(value)

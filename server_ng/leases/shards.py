@@ -1,0 +1,79 @@
+"""Cuts of single partitions, asked of the shards that own them."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from server_ng.engine.records import Cut, encode_cut
+from server_ng.leases.errors import LeaseRefusedError, Refusal
+from server_ng.wire.cuts import CutEnd, CutSegment
+
+__all__ = ["Contents", "ShardCuts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a cut of a partition contains."""
+
+    purge_generation: int
+    commit_offset: int | None
+    segments: tuple[CutSegment, ...]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    done: asyncio.Future[Contents]
+    segments: list[CutSegment] = field(default_factory=list)
+
+
+class ShardCuts:
+    """Orders under way. Each is one record to a shard, and what it says under the same token."""
+
+    def __init__(self, send: Callable[[bytes], None], owner: Callable[[int], int]) -> None:
+        """`owner` says which shard a group is on."""
+        self._send = send
+        self._owner = owner
+        self._tokens = 0
+        self._waiting: dict[int, _Waiting] = {}
+
+    async def cut(self, group: int, directory: Path) -> Contents:
+        """Names the segments of a group in a directory; raises `LeaseRefusedError`."""
+        self._tokens += 1
+        token = self._tokens
+        waiting = _Waiting(asyncio.get_running_loop().create_future())
+        self._waiting[token] = waiting
+        self._send(encode_cut(self._owner(group), token, group, str(directory)))
+        try:
+            return await waiting.done
+        finally:
+            # Nobody waits for what is still said under it.
+            self._waiting.pop(token, None)
+
+    def take(self, cut: Cut) -> None:
+        """Takes a piece of what a shard says."""
+        waiting = self._waiting.get(cut.token)
+        if waiting is None or waiting.done.done():
+            return
+        waiting.segments.extend(cut.segments)
+        if not cut.last:
+            return
+        match cut.end:
+            case CutEnd.DONE:
+                segments = tuple(waiting.segments)
+                waiting.done.set_result(Contents(cut.purge_generation, cut.commit_offset, segments))
+            case CutEnd.BUSY:
+                message = "A partition is only just beginning. Try again."
+                waiting.done.set_exception(LeaseRefusedError(Refusal.BUSY, message))
+            case CutEnd.NO_GROUP:
+                message = "The partition is being deleted."
+                waiting.done.set_exception(LeaseRefusedError(Refusal.UNKNOWN_PARTITION, message))
+            case CutEnd.FAILED:
+                message = f"The partition cannot be cut: {cut.why}."
+                waiting.done.set_exception(LeaseRefusedError(Refusal.FAILED, message))
+
+    def close(self) -> None:
+        """Nothing more is said: who waits is told so."""
+        for waiting in self._waiting.values():
+            if not waiting.done.done():
+                waiting.done.set_exception(LeaseRefusedError(Refusal.STOPPING, "The server is stopping."))

@@ -69,8 +69,15 @@ fn files(batches: &[Arc<Vec<u8>>]) -> BTreeMap<PathBuf, Vec<u8>> {
         footer: 0,
     };
     let segments = vec![entry];
-    let listed =
-        SegmentsFile { node: 1, group: GROUP, purge_generation: 0, sequence: 1, first_op: 1, segments };
+    let listed = SegmentsFile {
+        node: 1,
+        group: GROUP,
+        purge_generation: 0,
+        sequence: 1,
+        first_op: 1,
+        next_offset: 0,
+        segments,
+    };
     let mut bytes: Vec<u8> = batches.iter().flat_map(|batch| batch.iter().copied()).collect();
     bytes.resize(bytes.len().next_multiple_of(4096), 0);
     BTreeMap::from([(home.segments(), listed.encode()), (home.segment(&entry), bytes)])

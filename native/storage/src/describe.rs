@@ -229,6 +229,7 @@ fn segments(lines: &mut String, bytes: &[u8]) {
                 .number("group", file.group)
                 .number("purge_generation", file.purge_generation)
                 .number("sequence", file.sequence)
+                .number("next_offset", file.next_offset)
                 .end();
             for entry in file.segments {
                 Line::new(lines, "segment")

@@ -27,6 +27,8 @@ pub struct SegmentsFile {
     pub sequence: u64,
     /// Op of the first batch of the unsealed segment, 0 if there is none or nobody knows.
     pub first_op: u64,
+    /// Where nothing is left of a generation that had messages: offsets below it were given to them. Else 0.
+    pub next_offset: u64,
     /// Ascending and apart; only the last may be unsealed.
     pub segments: Vec<SegmentEntry>,
 }
@@ -82,7 +84,7 @@ impl SegmentsFile {
             put_u32(into, count32(self.segments.len()));
             put_zero(into, 4);
             put_u64(into, self.first_op);
-            put_zero(into, 8);
+            put_u64(into, self.next_offset);
             for entry in &self.segments {
                 for field in [
                     entry.base_offset,
@@ -111,7 +113,10 @@ impl SegmentsFile {
         let count = fields.count("segments", 0, SEGMENTS_MAX)?;
         fields.zero("reserved", 4)?;
         let first_op = fields.u64("first op")?;
-        fields.zero("reserved", 8)?;
+        let next_offset = fields.u64("next offset")?;
+        if next_offset > 0 && count > 0 {
+            return Err(fields.refuse("next offset", Reason::Value(next_offset)));
+        }
         let mut segments: Vec<SegmentEntry> = Vec::new();
         for number in 0..count {
             let entry = decode_entry(&mut fields)?;
@@ -123,7 +128,7 @@ impl SegmentsFile {
             segments.push(entry);
         }
         fields.finish()?;
-        Ok(Self { node, group, purge_generation, sequence, first_op, segments })
+        Ok(Self { node, group, purge_generation, sequence, first_op, next_offset, segments })
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) struct IncomingMessages {
     pub(super) generation: u64,
     /// The last offset that must be in them; `u64::MAX` for none.
     last_offset: u64,
+    /// Where there is no segment: offsets below it were given out.
+    pub(super) next_offset: u64,
     /// Each with all its bytes and those of its batches.
     segments: VecDeque<(SegmentEntry, u64, u64)>,
     /// The first of them, as far as it has come.
@@ -31,9 +33,11 @@ impl IncomingMessages {
     pub(super) const fn new(
         generation: u64,
         last_offset: u64,
+        next_offset: u64,
         segments: VecDeque<(SegmentEntry, u64, u64)>,
     ) -> Self {
-        Self { generation, last_offset, segments, begun: None, reaches: None, writing: false }
+        let reaches = next_offset.checked_sub(1);
+        Self { generation, last_offset, next_offset, segments, begun: None, reaches, writing: false }
     }
 
     /// Whether no further segment comes.

@@ -182,7 +182,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     return None;
                 }
                 let (generation, last_offset) = (entry.purge_generation, entry.last_offset);
-                Some(IncomingMessages::new(generation, last_offset, head.segments().collect()))
+                let segments = head.segments().collect();
+                Some(IncomingMessages::new(generation, last_offset, list.next_offset, segments))
             }
         };
         let incoming = self.transfers.incoming.get_mut(&id)?;
@@ -227,9 +228,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         } else if !messages.is_whole() {
             self.ask_for_piece(id);
         } else if messages.suffice() {
-            let generation = messages.generation;
+            let (generation, next_offset) = (messages.generation, messages.next_offset);
             incoming.stage = Stage::Installing { installed: false };
-            self.storing.store.install(id, generation, op, &mut self.storing.effects);
+            self.storing.store.install(id, generation, op, next_offset, &mut self.storing.effects);
         } else {
             self.give_up_transfer(id);
         }

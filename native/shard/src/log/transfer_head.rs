@@ -32,6 +32,7 @@ impl TransferHead {
             purge_generation: plan.generation,
             sequence: 1,
             first_op: 0,
+            next_offset: if plan.files.is_empty() { plan.last_offset.map_or(0, |last| last + 1) } else { 0 },
             segments: plan.files.iter().map(|file| file.entry).collect(),
         };
         Self { install, list: Some(list), unsealed }

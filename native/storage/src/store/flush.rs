@@ -2,7 +2,7 @@
 
 use ng_io::Buffer;
 
-use super::group::{Group, Order, Running};
+use super::group::{Group, Installing, Order, Running};
 use super::plan::{Plan, Step, paged, replace};
 use super::tail::{Passing, Tail};
 use super::{Effect, StoreLimits};
@@ -23,6 +23,11 @@ impl Group {
         }
         if let Some(cut) = self.next_cut() {
             return Some(cut);
+        }
+        if std::mem::take(&mut self.rolls)
+            && let Some(tail) = &self.tail
+        {
+            return Some(self.seal(tail));
         }
         let front = self.pending.front().filter(|_| self.asked)?;
         let fits = |tail: &Tail| tail.bytes + front.bytes.len() as u64 <= limits.segment_bytes;
@@ -102,6 +107,7 @@ impl Group {
         let mut listed = self.list_next();
         listed.segments.push(entry);
         listed.first_op = first_op;
+        listed.next_offset = 0;
         listed
     }
 
@@ -148,7 +154,7 @@ impl Group {
             }
             Order::GiveUp => self.give_up(&trash()),
             Order::Import { entry, offset, buffer } => self.import(entry, offset, buffer, &trash()),
-            Order::Install { generation, op, since } => self.install(generation, op, since, &trash()),
+            Order::Install(installing) => self.install(installing, &trash()),
             Order::WriteState { op, bytes } => {
                 let mut plan = Plan::new();
                 self.make_directory(&mut plan);
@@ -171,6 +177,7 @@ impl Group {
         let listed = SegmentsFile {
             purge_generation: generation,
             first_op: 0,
+            next_offset: 0,
             segments: Vec::new(),
             ..self.list_next()
         };
@@ -181,18 +188,19 @@ impl Group {
         (Running::Purging { listed, op, since }, plan)
     }
 
-    /// The segments that lie before `offset`; never the last, which says where the offsets stand.
-    fn before(&self, offset: u64) -> &[SegmentEntry] {
+    /// The sealed segments that lie before `offset`.
+    pub(super) fn before(&self, offset: u64) -> &[SegmentEntry] {
         let all = &self.listed.segments;
         let before = |entry: &&SegmentEntry| entry.is_sealed() && entry.last_offset < offset;
-        let count = all.iter().take_while(before).count().min(all.len().saturating_sub(1));
-        &all[..count]
+        &all[..all.iter().take_while(before).count()]
     }
 
     fn truncate_prefix(&self, offset: u64) -> (Running, Plan) {
         let dropped = self.before(offset);
         let kept = &self.listed.segments[dropped.len()..];
-        let listed = SegmentsFile { segments: kept.to_vec(), ..self.list_next() };
+        let last = dropped.last().filter(|_| kept.is_empty());
+        let next_offset = last.map_or(0, |entry| entry.last_offset + 1);
+        let listed = SegmentsFile { segments: kept.to_vec(), next_offset, ..self.list_next() };
         let mut plan = Plan::new();
         self.make_directory(&mut plan);
         self.put_list(&mut plan, &listed);
@@ -222,10 +230,7 @@ impl Group {
         let group = self.id;
         match running {
             Running::Appending { count, listed } => self.appended(count, listed, effects),
-            Running::Sealing { listed } => {
-                self.set_list(listed);
-                self.tail = None;
-            }
+            Running::Sealing { listed } => self.sealed_tail(listed, effects),
             Running::Purging { listed, op, .. } => {
                 self.set_list(listed);
                 self.tail = None;
@@ -243,7 +248,7 @@ impl Group {
             }
             Running::Removing => effects.push(Effect::Removed { group }),
             Running::Importing { entry } => self.imported(entry, effects),
-            Running::Installing { generation, op, .. } => self.installed(generation, op, effects),
+            Running::Installing(Installing { generation, op, .. }) => self.installed(generation, op, effects),
             Running::GivingUp => self.incoming = None,
             Running::Opening(_)
             | Running::Reading { .. }
@@ -251,6 +256,17 @@ impl Group {
             | Running::DroppingState { .. }
             | Running::WritingIndex => {}
         }
+    }
+
+    /// A truncation may have reached beyond what was sealed when it came: it does the rest now.
+    fn sealed_tail(&mut self, listed: SegmentsFile, effects: &mut Vec<Effect>) {
+        self.set_list(listed);
+        self.tail = None;
+        if !self.before(self.truncated_to).is_empty() {
+            let (generation, offset) = (self.listed.purge_generation, self.truncated_to);
+            self.orders.push_back(Order::TruncatePrefix { generation, offset });
+        }
+        effects.push(Effect::Sealed { group: self.id });
     }
 
     fn appended(&mut self, count: usize, listed: Option<SegmentsFile>, effects: &mut Vec<Effect>) {

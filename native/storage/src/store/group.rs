@@ -54,8 +54,12 @@ pub(super) struct Group {
     pub(super) cuts: VecDeque<Cut>,
     /// Why it is damaged.
     pub(super) damage: Option<StoreDamage>,
-    /// Bytes and messages of the sealed segments of the list.
+    /// Bytes and messages of the sealed segments of the list, but for those that are about to go.
     pub(super) sealed: (u64, u64),
+    /// Segments before this offset go, or have gone; of the present generation.
+    pub(super) truncated_to: u64,
+    /// Whether the unsealed segment is to be sealed as it is.
+    pub(super) rolls: bool,
     pub(super) pending_messages: u64,
 }
 
@@ -65,6 +69,18 @@ pub(super) enum Phase {
     Closed,
     Open,
     Damaged,
+}
+
+/// A state that takes the place of what a group holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Installing {
+    pub(super) generation: u64,
+    /// The last one in it.
+    pub(super) op: u64,
+    /// Ops from here on are not safe before it is in place.
+    pub(super) since: u64,
+    /// Where it has no segments: offsets below it were given out.
+    pub(super) next_offset: u64,
 }
 
 /// Something to be done before what is pending is written.
@@ -92,11 +108,7 @@ pub(super) enum Order {
         buffer: Buffer,
     },
     GiveUp,
-    Install {
-        generation: u64,
-        op: u64,
-        since: u64,
-    },
+    Install(Installing),
     WriteState {
         op: u64,
         bytes: Vec<u8>,
@@ -114,7 +126,7 @@ pub(super) enum Order {
 impl Order {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Remove | Self::Install { .. })
+        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Remove | Self::Install(_))
     }
 }
 
@@ -148,11 +160,7 @@ pub(super) enum Running {
         entry: SegmentEntry,
     },
     GivingUp,
-    Installing {
-        generation: u64,
-        op: u64,
-        since: u64,
-    },
+    Installing(Installing),
     WritingState {
         op: u64,
     },
@@ -169,10 +177,7 @@ pub(super) enum Running {
 impl Running {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(
-            self,
-            Self::Purging { .. } | Self::Truncating { .. } | Self::Removing | Self::Installing { .. }
-        )
+        matches!(self, Self::Purging { .. } | Self::Truncating { .. } | Self::Removing | Self::Installing(_))
     }
 }
 
@@ -184,6 +189,7 @@ impl Group {
             purge_generation: 0,
             sequence: 0,
             first_op: 0,
+            next_offset: 0,
             segments: Vec::new(),
         };
         Self {
@@ -211,27 +217,44 @@ impl Group {
             cuts: VecDeque::new(),
             damage: None,
             sealed: (0, 0),
+            truncated_to: 0,
+            rolls: false,
             pending_messages: 0,
         }
     }
 
     pub(super) fn held(&self) -> Held {
         Held {
-            first_offset: self.listed.segments.first().map(|entry| entry.base_offset),
+            first_offset: self.staying().first().map(|entry| entry.base_offset),
             last_offset: self.last_offset(),
             generation: self.generation,
             bytes: self.sealed.0 + self.tail.as_ref().map_or(0, |tail| tail.bytes),
-            segments: self.listed.segments.len(),
+            segments: self.staying().len(),
         }
     }
 
     /// Takes over a list of segments as that which is on the disk.
     pub(super) fn set_list(&mut self, listed: SegmentsFile) {
+        self.listed = listed;
+        self.count_sealed();
+    }
+
+    /// Segments before an offset are about to go, and count no more.
+    pub(super) fn truncate_to(&mut self, offset: u64) {
+        self.truncated_to = self.truncated_to.max(offset);
+        self.count_sealed();
+    }
+
+    fn count_sealed(&mut self) {
         let sums = |(bytes, messages): (u64, u64), entry: &SegmentEntry| {
             (bytes + entry.bytes, messages + u64::from(entry.messages))
         };
-        self.sealed = listed.segments.iter().fold((0, 0), sums);
-        self.listed = listed;
+        self.sealed = self.staying().iter().fold((0, 0), sums);
+    }
+
+    /// The segments of the list, but for those that are about to go.
+    pub(super) fn staying(&self) -> &[SegmentEntry] {
+        &self.listed.segments[self.before(self.truncated_to).len()..]
     }
 
     /// What it holds of the present generation.
@@ -245,16 +268,18 @@ impl Group {
             return figures;
         }
         let tail = self.tail.as_ref().map_or((0, 0), |tail| (tail.bytes, tail.messages));
-        figures.segments = self.listed.segments.len().max(1);
+        figures.segments = self.staying().len().max(1);
         figures.bytes = self.sealed.0 + tail.0 + self.pending_bytes as u64;
         figures.messages = self.sealed.1 + tail.1 + self.pending_messages;
         figures
     }
 
-    /// The last offset in the segments.
+    /// The last offset that was in the segments; those may have gone.
     pub(super) fn last_offset(&self) -> Option<u64> {
         let sealed = || self.listed.segments.last().filter(|entry| entry.is_sealed());
-        self.tail.as_ref().map(|tail| tail.last_offset).or_else(|| sealed().map(|entry| entry.last_offset))
+        let tail = self.tail.as_ref().map(|tail| tail.last_offset);
+        tail.or_else(|| sealed().map(|entry| entry.last_offset))
+            .or_else(|| self.listed.next_offset.checked_sub(1))
     }
 
     /// Whether a batch is in the segments already, or was purged: a restart applies ops again that it had applied before.
@@ -307,11 +332,13 @@ impl Group {
             return Some(0);
         }
         let ordered = self.orders.iter().filter_map(|order| match order {
-            Order::Purge { since, .. } | Order::Install { since, .. } => Some(*since),
+            Order::Purge { since, .. } | Order::Install(Installing { since, .. }) => Some(*since),
             _ => None,
         });
         let running = match &self.running {
-            Some(Running::Purging { since, .. } | Running::Installing { since, .. }) => Some(*since),
+            Some(Running::Purging { since, .. } | Running::Installing(Installing { since, .. })) => {
+                Some(*since)
+            }
             _ => None,
         };
         ordered.chain(running).chain(self.pending.front().map(|batch| batch.op)).min()
@@ -319,7 +346,7 @@ impl Group {
 
     /// Whether an order needs nothing of what the directory holds.
     fn is_blind(order: &Order) -> bool {
-        matches!(order, Order::Remove | Order::Import { .. } | Order::GiveUp | Order::Install { .. })
+        matches!(order, Order::Remove | Order::Import { .. } | Order::GiveUp | Order::Install(_))
     }
 
     /// The next thing to do, if there is anything to do now.
@@ -352,7 +379,7 @@ impl Group {
             }
             Running::Removing => Order::Remove,
             Running::GivingUp => Order::GiveUp,
-            Running::Installing { generation, op, since } => Order::Install { generation, op, since },
+            Running::Installing(installing) => Order::Install(installing),
             Running::DroppingState { op } => Order::DropState { op },
             // An index that is not written is made again when it is needed.
             Running::Appending { .. }

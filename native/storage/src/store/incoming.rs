@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use ng_io::Buffer;
 
 use super::flush::Trash;
-use super::group::{Group, Order, Phase, Running};
+use super::group::{Group, Installing, Order, Phase, Running};
 use super::plan::{Plan, Step, replace};
 use super::{Effect, Vouched};
 use crate::PAGE;
@@ -108,7 +108,7 @@ impl Group {
         effects.push(Effect::Imported { group: self.id });
     }
 
-    pub(super) fn install(&self, generation: u64, op: u64, since: u64, trash: &Trash) -> (Running, Plan) {
+    pub(super) fn install(&self, installing: Installing, trash: &Trash) -> (Running, Plan) {
         let mut segments = self.incoming.clone().unwrap_or_default();
         segments.sort_by_key(|entry| entry.base_offset);
         let incoming = self.home.incoming();
@@ -121,9 +121,10 @@ impl Group {
             segments.iter().map(|entry| Step::Sync { path: incoming.join(entry.file_name()), batches: true }),
         );
         let listed = SegmentsFile {
-            purge_generation: generation,
+            purge_generation: installing.generation,
             sequence: 1,
             first_op: 0,
+            next_offset: if segments.is_empty() { installing.next_offset } else { 0 },
             segments,
             ..self.listed.clone()
         };
@@ -135,7 +136,7 @@ impl Group {
         plan.push(Step::Rename { from: incoming, to: self.home.directory() });
         plan.push(Step::SyncDirectory(self.home.parent().to_owned()));
         plan.push(Step::SyncDirectory(trash.directory.clone()));
-        (Running::Installing { generation, op, since }, plan)
+        (Running::Installing(installing), plan)
     }
 
     fn make_incoming(&self, plan: &mut Plan) {

@@ -23,6 +23,7 @@ mod reindex;
 mod scan;
 mod segments;
 pub mod shell;
+mod spans;
 mod tail;
 mod walk;
 
@@ -40,6 +41,7 @@ pub use locate::{LastBegin, Sought};
 pub use readers::READERS;
 pub use received::ReceivedSegment;
 pub use segments::SegmentStore;
+pub use spans::Span;
 pub use walk::FoundBatches;
 
 use crate::refusal::Refusal;
@@ -49,7 +51,8 @@ use plan::{Plan, PlanFault, PlanResult};
 /// Sizes and times of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// Bytes of batches up to which a segment takes more; a batch that is larger by itself gets one of its own.
+    /// Bytes of batches up to which a segment takes more, unless its group has another bound; a batch that is larger by
+    /// itself gets one of its own.
     pub segment_bytes: u64,
     /// Buffered bytes of a group from which on it is written.
     pub flush_bytes: usize,
@@ -166,6 +169,11 @@ pub enum Effect {
         group: u64,
         /// Up to and with this op.
         op: u64,
+    },
+    /// The segment that a group appended to is sealed.
+    Sealed {
+        /// Which group.
+        group: u64,
     },
     /// Segments of a group that lie before an offset are gone.
     Truncated {

@@ -126,7 +126,9 @@ impl Group {
             return Err(damage(StoreFault::Generation { found, vouched }));
         }
         self.present = true;
-        self.generation = self.generation.max(listed.purge_generation);
+        if listed.purge_generation > self.generation {
+            (self.generation, self.truncated_to) = (listed.purge_generation, 0);
+        }
         let unsealed =
             listed.segments.last().filter(|entry| !entry.is_sealed()).map(|entry| entry.base_offset);
         let first_op = listed.first_op;

@@ -6,7 +6,7 @@ use ng_io::Instant;
 
 use super::cut::NoCut;
 use super::flush::Trash;
-use super::group::{Group, Order, Phase, Running};
+use super::group::{Group, Installing, Order, Phase, Running};
 use super::incoming::ExportPlan;
 use super::opening::Opening;
 use super::plan::{PlanFault, PlanResult, paged};
@@ -22,6 +22,8 @@ pub struct SegmentStore {
     owner: StoreOwner,
     home: Home,
     pub(super) limits: StoreLimits,
+    /// Of the groups whose segments have a size of their own.
+    pub(super) segment_bytes: BTreeMap<u64, u64>,
     pub(super) groups: BTreeMap<u64, Group>,
     /// Which group has which lane.
     lanes: Vec<Option<u64>>,
@@ -44,6 +46,7 @@ impl SegmentStore {
             owner,
             home,
             limits,
+            segment_bytes: BTreeMap::new(),
             groups: BTreeMap::new(),
             lanes,
             ready: VecDeque::new(),
@@ -67,6 +70,14 @@ impl SegmentStore {
     /// Takes over a group that was made just now: it has no directory, which need not be looked for.
     pub fn begin(&mut self, group: u64) {
         self.group(group).phase = Phase::Open;
+    }
+
+    /// Sets the size of a group's segments from the next batch on; none is the size that all have.
+    pub fn set_segment_bytes(&mut self, group: u64, bytes: Option<u64>) {
+        match bytes {
+            Some(bytes) => drop(self.segment_bytes.insert(group, bytes)),
+            None => drop(self.segment_bytes.remove(&group)),
+        }
     }
 
     /// Takes a committed batch. One that is in the segments already is dropped: a start applies ops again.
@@ -106,15 +117,29 @@ impl SegmentStore {
         if found.phase == Phase::Open && generation <= found.generation {
             return;
         }
-        found.generation = found.generation.max(generation);
+        if generation > found.generation {
+            (found.generation, found.truncated_to) = (generation, 0);
+        }
         let since = found.first_unsynced().map_or(op, |first| first.min(op));
         self.drop_pending(group);
         self.order(group, Order::Purge { generation, op, since }, effects);
     }
 
-    /// Drops whole segments of this purge generation before `offset`; the last one stays.
+    /// Drops whole sealed segments of this purge generation before `offset`. They count no more from now on.
     pub fn truncate_prefix(&mut self, group: u64, generation: u64, offset: u64, effects: &mut Vec<Effect>) {
+        let found = self.group(group);
+        if generation >= found.generation {
+            found.truncate_to(offset);
+        }
         self.order(group, Order::TruncatePrefix { generation, offset }, effects);
+    }
+
+    /// Seals the segment that a group appends to: [`Effect::Sealed`], unless there is none.
+    pub fn roll(&mut self, group: u64, effects: &mut Vec<Effect>) {
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        found.rolls = true;
+        self.enqueue(group);
+        self.pump(effects);
     }
 
     /// Moves a group's directory into the trash: [`Effect::Removed`].
@@ -175,11 +200,19 @@ impl SegmentStore {
     }
 
     /// Puts what was imported in place of what the group holds: [`Effect::Installed`], then [`Effect::Opened`]. It is the
-    /// state after `op`.
-    pub fn install(&mut self, group: u64, generation: u64, op: u64, effects: &mut Vec<Effect>) {
+    /// state after `op`; where it has no segment, offsets below `next_offset` were given out.
+    pub fn install(
+        &mut self,
+        group: u64,
+        generation: u64,
+        op: u64,
+        next_offset: u64,
+        effects: &mut Vec<Effect>,
+    ) {
         let since = self.group(group).first_unsynced().map_or(op, |first| first.min(op));
         self.drop_pending(group);
-        self.order(group, Order::Install { generation, op, since }, effects);
+        self.group(group).truncated_to = 0;
+        self.order(group, Order::Install(Installing { generation, op, since, next_offset }), effects);
     }
 
     /// Up to which op everything of a group is safe in its segments: all ops there are, if nothing is on its way.
@@ -296,12 +329,14 @@ impl SegmentStore {
     fn pump_plans(&mut self, effects: &mut Vec<Effect>) {
         while let Some(lane) = self.lanes.iter().position(Option::is_none) {
             let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else { return };
+            let segment_bytes = self.segment_bytes(group);
             let Some(found) = self.groups.get_mut(&group) else { continue };
             found.queued = false;
             let name =
                 format!("{group:016x}-{}-{}-{}", self.owner.shard, self.owner.incarnation, self.retired);
             let trash = || Trash { directory: self.home.trash(), name };
-            let next = found.next(&self.limits, trash);
+            let limits = StoreLimits { segment_bytes, ..self.limits };
+            let next = found.next(&limits, trash);
             self.wake_readers(group);
             self.dismiss_cuts_of_damaged(group, effects);
             let Some((running, plan)) = next else { continue };
@@ -356,7 +391,7 @@ impl SegmentStore {
         effects: &mut Vec<Effect>,
     ) {
         let Some(found) = self.groups.get_mut(&group) else { return };
-        if matches!(running, Running::Installing { .. }) && !fault.path.starts_with(found.home.incoming()) {
+        if matches!(running, Running::Installing(_)) && !fault.path.starts_with(found.home.incoming()) {
             // Once the names have changed there is no telling what a second attempt would move.
             self.fail(fault.clone(), effects);
             return;

@@ -111,6 +111,11 @@ impl Tail {
         }
     }
 
+    /// Smallest timestamp of its batches.
+    pub(super) const fn min_timestamp(&self) -> u64 {
+        self.timestamps.0
+    }
+
     /// Greatest timestamp of its batches.
     pub(super) const fn max_timestamp(&self) -> u64 {
         self.timestamps.1

@@ -181,8 +181,13 @@ proptest! {
             purge_generation: 3,
             sequence: 4,
             first_op: 5,
+            next_offset: 0,
             segments: segments.collect(),
         };
+        let emptied = SegmentsFile { next_offset: u64::from(seed), segments: Vec::new(), ..file.clone() };
+        prop_assert_eq!(SegmentsFile::decode(&emptied.encode()), Ok(emptied));
+        let contradiction = SegmentsFile { next_offset: 1, ..file.clone() };
+        prop_assert_eq!(SegmentsFile::decode(&contradiction.encode()).is_err(), !file.segments.is_empty());
         prop_assert_eq!(SegmentsFile::decode(&file.encode()), Ok(file));
         let entries = cuts.iter().map(|cut| IndexEntry { offset: *cut, timestamp: cut / 2, position: *cut }).collect();
         let index = Index { group: 1, base_offset: 2, segment_bytes: u64::MAX, generation: seed, entries };

@@ -219,6 +219,7 @@ pub(crate) fn segments_file() -> SegmentsFile {
         purge_generation: 2,
         sequence: 3,
         first_op: 0,
+        next_offset: 0,
         segments: vec![sealed, open],
     }
 }

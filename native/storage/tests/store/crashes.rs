@@ -1,4 +1,4 @@
-//! Appends, purges and truncations, and the power goes at any operation: whatever was safe is there, and applying the
+//! Appends, purges, truncations and rolls, and the power goes at any operation: whatever was safe is there, and applying the
 //! rest of the log again gives what the log says.
 
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ impl World {
             0 => Said::Purge { generation: log.generation() + 1 },
             1 | 2 => Said::Truncate {
                 generation: log.generation(),
-                offset: self.random.below(log.next_offset().max(1)),
+                offset: self.random.below(log.next_offset() + 2),
             },
             _ => {
                 let size = [10, 200, 3_000, 5_000][usize::try_from(self.random.below(4)).expect("small")];
@@ -112,6 +112,10 @@ fn live(world: &mut World, life: u64, what: &str) {
         }
         if world.random.below(12) == 0 {
             rig.flush(GROUPS[usize::try_from(world.random.below(3)).expect("small")]);
+        }
+        if world.random.below(12) == 0 {
+            let group = GROUPS[usize::try_from(world.random.below(3)).expect("small")];
+            rig.act(|store, effects| store.roll(group, effects));
         }
         if world.random.below(8) == 0 && rig.opened.len() == GROUPS.len() {
             world.checkpoint(&rig);

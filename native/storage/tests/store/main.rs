@@ -15,3 +15,4 @@ mod pressure;
 mod real;
 mod rig;
 mod transfer;
+mod truncation;

@@ -105,6 +105,18 @@ impl<E: Environment> Rig<E> {
         self.act(|store, effects| store.flush(group, effects));
     }
 
+    /// Lets the disk work until something was said.
+    pub(crate) fn hear(&mut self, what: &str, is_it: impl Fn(&Effect) -> bool) {
+        for _ in 0..10_000 {
+            if let Some(place) = self.said.iter().position(&is_it) {
+                self.said.remove(place);
+                return;
+            }
+            self.work(Duration::from_millis(5));
+        }
+        panic!("it is never said: {what}");
+    }
+
     /// Lets the disk work for a while; false if it has nothing to do.
     pub(crate) fn work(&mut self, time: Duration) -> bool {
         let now = self.environment.now();

@@ -91,7 +91,7 @@ fn transfer(rig: &mut Rig<Mortal>, source: &mut Rig<Mortal>, plan: &ExportPlan, 
     if !import(rig, source, &plan.files) {
         return false;
     }
-    rig.act(|store, effects| store.install(7, plan.generation, op, effects));
+    rig.act(|store, effects| store.install(7, plan.generation, op, 0, effects));
     until(rig, |effect| matches!(effect, Effect::Installed { group: 7 }))
 }
 
@@ -213,7 +213,7 @@ fn an_empty_state_takes_the_place_of_a_damaged_one() {
         rig.work(Duration::from_millis(5));
     }
     rig.damaged.clear();
-    rig.act(|store, effects| store.install(7, 4, 9, effects));
+    rig.act(|store, effects| store.install(7, 4, 9, 0, effects));
     assert!(until(&mut rig, |effect| matches!(effect, Effect::Installed { group: 7 })));
     assert!(rig.settle(7));
     let mut log = Log { said: vec![Said::Purge { generation: 4 }; 9] };

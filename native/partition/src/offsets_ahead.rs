@@ -86,6 +86,11 @@ impl OffsetsAhead {
         self.fresh
     }
 
+    /// Whose offsets are ahead.
+    pub fn owners(&self) -> impl Iterator<Item = Owner> + '_ {
+        self.entries.keys().copied()
+    }
+
     /// Whether nothing is ahead.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -4,6 +4,7 @@ mod deletes;
 mod hostile;
 mod model;
 mod permissions;
+mod reaching;
 mod replies;
 mod resolving;
 mod rows;

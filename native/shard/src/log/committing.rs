@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ng_io::Environment;
-use ng_partition::{Applied, Effect as Change, OffsetsAhead, Partition};
+use ng_partition::{Applied, Effect as Change, OffsetsAhead, Partition, PartitionState};
 use ng_vsr::Ticks;
-use ng_wire::replica::{Level, LogOperation, OffsetRefusal, Op, PartitionOp, offsets_body};
+use ng_wire::replica::{ConsumerKind, Level, LogOperation, OffsetRefusal, Op, PartitionOp, offsets_body};
 
 use super::arriving::LogRequest;
 use super::group::{Group, Turn};
@@ -16,6 +16,9 @@ use super::shard_log::ShardLog;
 
 /// How long an offset stays ahead of the log, if that has room for it.
 const DELAY: Ticks = 100;
+
+/// Whose offset it is, as the log names it.
+type Owner = (ConsumerKind, u64);
 
 /// What is ahead of the logs of a shard.
 #[derive(Debug, Default)]
@@ -89,6 +92,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
+    /// Every offset that counts as stored in a partition, and for whom.
+    pub(super) fn stored_offsets<'a>(
+        &'a self,
+        group: u64,
+        state: &'a PartitionState,
+    ) -> impl Iterator<Item = (Owner, u64)> + 'a {
+        let ahead = self.committing.ahead.get(&group);
+        let fresh = ahead.into_iter().flat_map(OffsetsAhead::owners);
+        let fresh = fresh.filter(|owner| !state.offsets.contains_key(owner));
+        state.offsets.keys().copied().chain(fresh).filter_map(move |owner| {
+            let offset = match ahead {
+                Some(ahead) => ahead.visible(state, owner),
+                None => state.offsets.get(&owner).copied(),
+            };
+            Some((owner, offset?))
+        })
+    }
+
     /// Stores an offset for a consumer that does not wait for the log, or drops it. `None` if this shard has no such
     /// partition, or does not lead it.
     pub fn store_ahead(
@@ -100,6 +121,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let (partition, head) = led(&self.groups, group)?;
         let ahead = self.committing.ahead.entry(group).or_default();
         let stored = ahead.store(partition.state(), partition.limits(), (kind, id.into()), offset, head);
+        if stored.is_ok() && offset.is_some() {
+            self.retention.readers.saw(group, (kind, id.into()), self.now);
+        }
         self.ahead_changed(group);
         Some(stored)
     }
@@ -109,7 +133,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Some((partition, head)) = led(&self.groups, group) else { return };
         if partition.state().purge_generation == generation {
             let ahead = self.committing.ahead.entry(group).or_default();
-            ahead.advance(partition.state(), partition.limits(), (kind, id.into()), offset, head);
+            let owner = (kind, id.into());
+            if ahead.advance(partition.state(), partition.limits(), owner, offset, head) {
+                self.retention.readers.saw(group, owner, self.now);
+            }
             self.ahead_changed(group);
         }
     }
@@ -162,6 +189,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// An operation was executed: what it overtook is not ahead any more.
     pub(super) fn offsets_follow(&mut self, id: u64, op: Op, applied: &Applied, body: &[u8]) {
+        self.readers_follow(id, applied, body);
         let Some(ahead) = self.committing.ahead.get_mut(&id) else { return };
         match applied {
             Applied::Done(Change::Purge { .. }) => return self.committing.forget(id),
@@ -182,6 +210,32 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             _ => return,
         }
         self.ahead_changed(id);
+    }
+
+    /// An operation was executed: who stored an offset with it was here, and who dropped one holds nothing back.
+    fn readers_follow(&mut self, id: u64, applied: &Applied, body: &[u8]) {
+        let readers = &mut self.retention.readers;
+        match applied {
+            Applied::Done(Change::Purge { .. }) => readers.forget_all(id),
+            Applied::Done(Change::Offsets { refused }) => {
+                let decoded = PartitionOp::decode(LogOperation::Offsets, body);
+                let Some(Ok(PartitionOp::Offsets(writes))) = decoded else { return };
+                for (index, write) in (0..).zip(writes.iter()) {
+                    match write.offset {
+                        None => readers.forget(id, (write.kind, write.id)),
+                        Some(_) if refused.iter().any(|refused| refused.index == index) => {}
+                        Some(_) => readers.saw(id, (write.kind, write.id), self.now),
+                    }
+                }
+            }
+            Applied::Done(Change::DropGroupOffsets { .. }) => {
+                let decoded = PartitionOp::decode(LogOperation::DropGroupOffsets, body);
+                if let Some(Ok(PartitionOp::DropGroupOffsets { id: owner })) = decoded {
+                    readers.forget(id, (ConsumerKind::Group, owner));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it again.

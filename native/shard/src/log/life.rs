@@ -38,6 +38,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             self.checkpoint.forget(group);
             self.committing.forget(group);
+            self.keep_nothing(group);
             self.changed.remove(&group);
             self.checkpoint.dirty = true;
         }

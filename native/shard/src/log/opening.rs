@@ -33,6 +33,7 @@ use super::pairs::Pairs;
 use super::plant::Planted;
 use super::polling::Polls;
 use super::reading::{READ_TOKENS, Reads};
+use super::retention::Retention;
 use super::serving::Exports;
 use super::shard_log::{LogCounts, LogIdentity, ShardLog, ticks};
 use super::state::{metadata_at, partition_at};
@@ -215,6 +216,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             storing: files.storing,
             polls: Polls::default(),
             committing: Committing::default(),
+            retention: Retention::new(now),
             changed: Changed::default(),
             checkpoint: Checkpoint::new(writer, manifest_shell, files.checkpoint_period, now, files.state),
             news: VecDeque::new(),

@@ -177,6 +177,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Takes a poll; the answer is [`Outgoing::Polled`] under its ticket, now or in a later turn.
     pub fn poll(&mut self, ticket: Ticket, poll: Poll) {
         let stored = self.stored_offset(poll.group, poll.consumer);
+        if stored.is_some() {
+            let (kind, id) = poll.consumer;
+            self.retention.readers.saw(poll.group, (kind, id.into()), self.now);
+        }
         let Some(state) = self.partition(poll.group) else {
             return self.end_poll(ticket, Err(PollRefusal::NoGroup));
         };

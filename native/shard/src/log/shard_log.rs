@@ -23,6 +23,7 @@ use super::pairs::{Pairs, Silent};
 use super::plant::Planted;
 use super::polling::Polls;
 use super::reading::Reads;
+use super::retention::Retention;
 use super::serving::Exports;
 use super::storing::Storing;
 use super::transfer::Transfers;
@@ -117,6 +118,7 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) storing: Storing,
     pub(super) polls: Polls,
     pub(super) committing: Committing,
+    pub(super) retention: Retention,
     /// Groups of which the figures changed.
     pub(super) changed: Changed,
     pub(super) checkpoint: Checkpoint,
@@ -174,6 +176,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.watch_pairs();
         self.beat_if_due();
         self.tend_offsets();
+        self.tend_retention();
         loop {
             self.perform_journal(driver);
             self.release_held();
@@ -203,7 +206,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let checkpoint = self.checkpoint.deadline(self.now);
         let waits = !self.work.is_empty() || !self.storing.effects.is_empty();
         let (more, offsets) = (waits.then_some(self.now), self.committing.deadline());
-        [self.wheel.next(), beat, mark, store, checkpoint, offsets, more].into_iter().flatten().min()
+        let retention = self.retention.deadline();
+        [self.wheel.next(), beat, mark, store, checkpoint, offsets, retention, more]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// What leaves, oldest first.

@@ -45,10 +45,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     bytes: body.clone(),
                 };
                 store.append(id, committed, self.instant, effects);
+                self.messages_came(id);
             }
             Applied::Done(Change::Purge { generation }) => store.purge(id, *generation, op.0, effects),
             Applied::Done(Change::TruncatePrefix { first_offset }) => {
                 store.truncate_prefix(id, generation, *first_offset, effects);
+                self.segments_changed(id);
             }
             _ => {}
         }
@@ -83,6 +85,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.segments_follow(group);
             }
             store::Effect::Truncated { group } => drop(self.changed.insert(group)),
+            store::Effect::Sealed { group } => self.segments_changed(group),
             store::Effect::StateWritten { group, op } => self.segments_synced(group, op),
             store::Effect::GivenUp { group } => {
                 if group == METADATA {
@@ -95,8 +98,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.changed.insert(group);
                 self.segments_follow(group);
                 self.messages_opened(group);
+                self.retention_opened(group);
             }
-            store::Effect::Damaged { group, .. } => self.messages_damaged(group),
+            store::Effect::Damaged { group, .. } => {
+                self.retention_damaged(group);
+                self.messages_damaged(group);
+            }
             store::Effect::Read { group, entry, offset, bytes } => {
                 self.piece_read(group, &entry, offset, bytes.as_ref());
             }

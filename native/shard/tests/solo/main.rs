@@ -11,5 +11,6 @@ mod life;
 mod model;
 mod offsets;
 mod races;
+mod retention;
 mod rig;
 mod strategies;

@@ -10,7 +10,7 @@ use ng_partition::PartitionLimits;
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{
     Body, Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRequest, MetadataMachine, Outgoing,
-    Poll, PollPart, PollRefusal, PollStrategy, Polled, ShardLog, Ticket,
+    PartitionFigures, Poll, PollPart, PollRefusal, PollStrategy, Polled, ShardLog, Ticket,
 };
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
@@ -299,6 +299,22 @@ impl Node {
             PartitionReply::Done { value, .. } => value,
             PartitionReply::Rejected(reason) => panic!("{reason:?}"),
         }
+    }
+
+    /// Has segments of a partition deleted.
+    pub(crate) fn delete_segments(&mut self, group: u64, count: u32) -> LogAnswer {
+        let ticket = self.begin_deletion(group, count);
+        self.until("an answer", |node| node.take_answer(ticket))
+    }
+
+    pub(crate) fn begin_deletion(&mut self, group: u64, count: u32) -> u64 {
+        self.tickets += 1;
+        self.log.delete_segments(Ticket(self.tickets), group, 1, count, Level::Persisted);
+        self.tickets
+    }
+
+    pub(crate) fn figures(&mut self) -> PartitionFigures {
+        self.until("figures", |node| node.log.figures(node.group))
     }
 
     pub(crate) fn begin_poll(&mut self, poll: Poll) -> u64 {

@@ -72,12 +72,18 @@ impl SegmentStore {
         self.group(group).phase = Phase::Open;
     }
 
-    /// Sets the size of a group's segments from the next batch on; none is the size that all have.
-    pub fn set_segment_bytes(&mut self, group: u64, bytes: Option<u64>) {
-        match bytes {
-            Some(bytes) => drop(self.segment_bytes.insert(group, bytes)),
-            None => drop(self.segment_bytes.remove(&group)),
+    /// Sets the size of a group's segments from the next batch on.
+    pub fn set_segment_bytes(&mut self, group: u64, bytes: u64) {
+        if bytes == self.limits.segment_bytes {
+            self.forget_segment_bytes(group);
+        } else {
+            self.segment_bytes.insert(group, bytes);
         }
+    }
+
+    /// A group has segments of the size that all have.
+    pub fn forget_segment_bytes(&mut self, group: u64) {
+        self.segment_bytes.remove(&group);
     }
 
     /// Takes a committed batch. One that is in the segments already is dropped: a start applies ops again.

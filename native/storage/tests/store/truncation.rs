@@ -52,11 +52,11 @@ fn vouched(log: &Log) -> Vouched {
 fn a_group_has_segments_of_its_own_size() {
     let environment = Mortal::new(1);
     let (mut rig, mut log) = (rig(&environment, 1), Log::default());
-    rig.store.set_segment_bytes(GROUP, Some(4 * 1024));
+    rig.store.set_segment_bytes(GROUP, 4 * 1024);
     grow(&mut rig, &mut log, 9);
     assert!(rig.store.figures(GROUP).is_some_and(|figures| figures.segments == 3), "three batches in each");
     assert!(spans(&rig).iter().all(|span| span.bytes <= 4 * 1024));
-    rig.store.set_segment_bytes(GROUP, None);
+    rig.store.set_segment_bytes(GROUP, LIMITS.segment_bytes);
     grow(&mut rig, &mut log, 9);
     let last = spans(&rig).last().copied().expect("there are segments");
     assert!(last.bytes > 4 * 1024 && last.bytes <= LIMITS.segment_bytes && !last.sealed);

@@ -62,6 +62,8 @@ def _settings(folder: Path) -> EngineSettings:
         data_directory=folder / "data",
         direct_io=False,
         journal_files_max=5,
+        retention_period_ms=60_000,
+        consumer_hold="all",
         crash_file=folder / "last_crash.json",
         cluster_name="bench",
     )

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from server_ng.bootstrap.data_directory import DataDirectory
-from server_ng.config import Settings
+from server_ng.config import ConsumerIdle, Settings
 from server_ng.engine.settings import EngineSettings
 
 __all__ = ["LAST_CRASH_NAME", "engine_settings"]
@@ -29,6 +29,7 @@ def engine_settings(
 ) -> EngineSettings:
     """What the engine is told. systemd's wishes come from the environment it gives to the process."""
     sharding, connections = settings.system.sharding, settings.connections
+    maintenance = settings.data_maintenance.messages
     return EngineSettings(
         backend=settings.system.io.backend,
         shard_cpus=shard_cpus,
@@ -50,6 +51,8 @@ def engine_settings(
         data_directory=directory.path,
         direct_io=direct_io,
         journal_files_max=settings.storage.journal.files_max,
+        retention_period_ms=_millis(maintenance.interval) if maintenance.cleaner_enabled else 0,
+        consumer_hold=_hold(settings.partition.consumer_idle_after),
         crash_file=directory.runtime_path / LAST_CRASH_NAME,
         cluster_name=settings.cluster.name,
     )
@@ -57,6 +60,10 @@ def engine_settings(
 
 def _millis(duration: timedelta) -> int:
     return max(1, int(duration.total_seconds() * 1000))
+
+
+def _hold(idle: ConsumerIdle) -> str:
+    return idle.word or str(_millis(idle.after or timedelta()))
 
 
 def _watchdog_micros(environment: Mapping[str, str]) -> int:

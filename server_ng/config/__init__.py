@@ -1,6 +1,7 @@
 """Configuration: the model of the settings, the layers that fill it, and its texts."""
 
 from server_ng.config.address import Address
+from server_ng.config.consumer_idle import ConsumerIdle
 from server_ng.config.difference import Change, differences
 from server_ng.config.errors import ConfigErrors, Fault
 from server_ng.config.layers import Inputs, Loaded, load, reload
@@ -13,6 +14,7 @@ __all__ = [
     "Address",
     "Change",
     "ConfigErrors",
+    "ConsumerIdle",
     "Fault",
     "Inputs",
     "Loaded",

@@ -37,7 +37,6 @@ class IggyKey:
 
 _INERT_SECTIONS = {
     "consumer_group": "rebalancing_timeout",
-    "data_maintenance.messages": "cleaner_enabled interval",
     "http": "max_request_size web_ui",
     "http.cors": "enabled allowed_methods allowed_origins allowed_headers exposed_headers allow_credentials "
     "allow_private_network",

@@ -11,6 +11,7 @@ from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from server_ng.config.address import parse_address
+from server_ng.config.consumer_idle import parse_consumer_idle
 from server_ng.config.cpu_allocation import parse_cpu_allocation
 from server_ng.config.duration import format_duration, parse_duration
 from server_ng.config.errors import BadValueError, shown
@@ -19,6 +20,7 @@ from server_ng.config.size import format_size, parse_size
 __all__ = [
     "ADDRESS",
     "BOOLEAN",
+    "CONSUMER_IDLE",
     "COUNT",
     "CPUS",
     "DURATION",
@@ -91,6 +93,7 @@ SIZE = Kind("an amount of bytes", parse_size, lambda value: _quoted(format_size(
 ADDRESS = Kind("an IP address and a port", parse_address, _quoted)
 PATH = Kind("a path", _parse_path, _quoted)
 TEXT = Kind("a text", _parse_text, _quoted)
+CONSUMER_IDLE = Kind("a duration, all or none", parse_consumer_idle, _quoted)
 CPUS = Kind(
     "auto, all, a count, a range such as 0..4, numa:auto or numa:nodes=0,1;cores=4;no_ht=true",
     parse_cpu_allocation,

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict
 
 from server_ng.config.address import Address, parse_address
+from server_ng.config.consumer_idle import ConsumerIdle
 from server_ng.config.cpu_allocation import AutoCpus, CpuAllocation
 from server_ng.config.leaf import (
     ADDRESS,
     BOOLEAN,
+    CONSUMER_IDLE,
     COUNT,
     CPUS,
     DURATION,
@@ -283,6 +285,43 @@ class Storage(Section):
     journal: Journal = Journal()
 
 
+class MessageMaintenance(Section):
+    """How messages go whose topic limits their age, or its size."""
+
+    cleaner_enabled: Annotated[
+        bool, Leaf(BOOLEAN, "Whether messages go by themselves when their topic says so.", iggy=True)
+    ] = True
+    interval: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long after messages came, or were looked at, a partition is looked at.",
+            at_least=timedelta(milliseconds=100),
+            at_most=_seconds(86_400),
+            iggy=True,
+        ),
+    ] = _seconds(60)
+
+
+class DataMaintenance(Section):
+    """What is done with data that lies there."""
+
+    messages: MessageMaintenance = MessageMaintenance()
+
+
+class Partition(Section):
+    """Partitions of topics."""
+
+    consumer_idle_after: Annotated[
+        ConsumerIdle,
+        Leaf(
+            CONSUMER_IDLE,
+            "How long after it was seen a consumer keeps what it has not read from going; "
+            "all is for ever, none not at all.",
+        ),
+    ] = ConsumerIdle(timedelta(hours=24))
+
+
 class Cluster(Section):
     """Several nodes as one, which is not built yet."""
 
@@ -406,6 +445,8 @@ class Settings(Section):
     message_bus: MessageBus = MessageBus()
     metadata: Metadata = Metadata()
     storage: Storage = Storage()
+    data_maintenance: DataMaintenance = DataMaintenance()
+    partition: Partition = Partition()
     cluster: Cluster = Cluster()
     control_plane: ControlPlane = ControlPlane()
     auth: Auth = Auth()

@@ -37,6 +37,10 @@ class EngineSettings:
     direct_io: bool
     journal_files_max: int
     """Of each shard."""
+    retention_period_ms: int
+    """Between two looks at a partition; 0 lets no messages go by themselves."""
+    consumer_hold: str
+    """``all``, ``none``, or the milliseconds after which a consumer that is not seen holds nothing back."""
     crash_file: Path
     cluster_name: str
 

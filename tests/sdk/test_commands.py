@@ -66,6 +66,7 @@ BODIES: dict[int, bytes] = {
     305: _STREAM + _STREAM,
     402: _STREAM + _STREAM + struct.pack("<I", 1),
     403: _STREAM + _STREAM + struct.pack("<I", 1),
+    503: _STREAM + _STREAM + struct.pack("<II", 0, 1),
 }
 """Bodies of commands that need one; what they name need not be there."""
 

@@ -40,6 +40,8 @@ def engine_settings(folder: Path, **changes: Any) -> EngineSettings:
         data_directory=folder / f"data-{next(_directories)}",
         direct_io=False,
         journal_files_max=5,
+        retention_period_ms=60_000,
+        consumer_hold="all",
         crash_file=folder / "last_crash.json",
         cluster_name="single-node",
     )

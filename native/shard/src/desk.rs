@@ -43,9 +43,10 @@ use crate::log_ticket::Asking;
 use crate::mailbox::Mailboxes;
 use crate::metadata::MetadataRequests;
 use crate::metrics::MetricsRow;
-use crate::register::Registry;
+use crate::register::{NodeView, Registry};
 use crate::route;
 use crate::routes::Routes;
+use crate::totals::ShardTotals;
 
 /// The user who may do everything.
 const ROOT: u32 = 0;
@@ -82,6 +83,8 @@ pub struct Desk {
     pub catalog: Catalog,
     /// Where requests for partitions go.
     pub routes: Routes,
+    /// What the partitions of each shard hold, by shard.
+    pub totals: Arc<[ShardTotals]>,
     /// Requests of this shard's connections for its own partitions, in this turn.
     pub own_partitions: Vec<Box<PartitionRequest>>,
     /// Whose turn it is in each topic whose producers leave that to the server.
@@ -200,6 +203,7 @@ impl Desk {
             Command::GetConsumerOffset => self.stored_offset(id, header, body),
             Command::StoreConsumerOffset => self.store_offset(id, header, body),
             Command::DeleteConsumerOffset => self.delete_offset(id, header, body),
+            Command::DeleteSegments => self.delete_segments(id, header, body),
             _ => match orders::check(command, body) {
                 Some(Ok(())) => self.order(id, peer, header, command, body),
                 Some(Err(error)) => Decision::Denied(error),
@@ -234,7 +238,8 @@ impl Desk {
         let ClientRequest { shard, connection, client_id, header, ask } = request;
         let Ask::Metadata { operation, bound, body } = ask else {
             let request = ClientRequest { shard, connection, client_id, header, ask };
-            return registry.handle(request, &self.facts, self.now);
+            let view = NodeView { facts: &self.facts, catalog: &self.catalog, totals: &self.totals };
+            return registry.handle(request, view, self.now);
         };
         let commands = self.metadata.as_mut().expect("it is where the registry is");
         let asker = Asker { shard, connection, client_id, header };

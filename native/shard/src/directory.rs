@@ -24,7 +24,7 @@ use ng_wire::table::exit_status::ExitStatus;
 use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::log::owner::{METADATA, owner};
-use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, ShardLog};
+use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, RetentionLimits, ShardLog};
 use crate::metadata::MetadataPlane;
 use crate::settings::Settings;
 
@@ -62,6 +62,7 @@ pub struct Directory<E: Environment> {
     storage: DataDirectory<E>,
     layout: Layout,
     settings: data_directory::Settings,
+    retention: RetentionLimits,
     /// One for each shard, another in each life of the node, never zero.
     nonces: Vec<u64>,
 }
@@ -85,7 +86,7 @@ impl<E: Environment> Directory<E> {
         };
         let nonces =
             random_numbers(shards as usize)?.into_iter().map(|number| low_half(number) | 1).collect();
-        Ok(Self { storage, layout, settings: kept, nonces })
+        Ok(Self { storage, layout, settings: kept, retention: settings.retention, nonces })
     }
 
     /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its log.
@@ -139,7 +140,10 @@ impl<E: Environment> Directory<E> {
             metadata: MetadataPlane::new(slots as usize),
             first_token: LOG_TOKEN,
         };
-        ShardLog::start(parts, driver).map_err(|refusal| Ending::of_log(&refusal, &files))
+        let started = ShardLog::start(parts, driver);
+        let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &files))?;
+        log.set_retention_limits(self.retention);
+        Ok(log)
     }
 }
 

@@ -175,6 +175,13 @@ pub enum PartitionAsk {
     },
     /// For messages.
     Poll(Poll),
+    /// To let its oldest sealed segments go.
+    DeleteSegments {
+        /// How many.
+        count: u32,
+        /// What the answer means.
+        level: Level,
+    },
     /// Up to where a consumer has come.
     StoredOffset(Consumer),
     /// To keep an offset for a consumer, or to forget it.

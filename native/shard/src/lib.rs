@@ -39,5 +39,6 @@ pub mod supervisor;
 mod sync;
 pub mod thread;
 pub mod tickets;
+pub mod totals;
 pub mod turn;
 pub mod watchdog;

@@ -25,6 +25,7 @@ use crate::settings::Settings;
 use crate::stopping::Stopping;
 use crate::supervisor::{self, Crew};
 use crate::thread::Seat;
+use crate::totals::ShardTotals;
 
 /// A node that was opened: its listener is bound and its rings exist; its threads come with [`start`].
 #[derive(Debug)]
@@ -105,6 +106,7 @@ pub fn open<E: Environment>(
     let mut first = Some((listener, from_python));
     let mut events = Vec::new();
     let mut seats = Vec::new();
+    let totals: Arc<[ShardTotals]> = (0..shards).map(|_| ShardTotals::default()).collect();
     for (mailboxes, metrics) in mesh(shards, settings.inbox_capacity).into_iter().zip(rows) {
         let (log, reader) = event_ring();
         events.push(reader);
@@ -119,6 +121,7 @@ pub fn open<E: Environment>(
             commands: Vec::new(),
             catalog: Catalog::default(),
             routes: Routes::default(),
+            totals: totals.clone(),
             own_partitions: Vec::new(),
             balance: BTreeMap::new(),
             frame_bytes_max: settings.frame_bytes_max,

@@ -8,6 +8,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use ng_catalog::Catalog;
 use ng_io::Instant;
 use ng_net::ConnectionId;
 use ng_net::connection::Bound;
@@ -24,6 +25,7 @@ use crate::log::{LogAnswer, LogRequest, Ticket};
 use crate::record::{Record, RecordWriter, RingFull, Verdict, to_python};
 use crate::sessions::is_accepted;
 use crate::tickets::Tickets;
+use crate::totals::ShardTotals;
 
 /// Capacities of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +88,17 @@ pub struct Registry {
     /// Something was written for Python since [`Self::take_written`] was last asked.
     written: bool,
     host: HostFigures,
+}
+
+/// What statistics show of a node besides its clients.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeView<'a> {
+    /// Facts of this run.
+    pub facts: &'a NodeFacts,
+    /// The rows.
+    pub catalog: &'a Catalog,
+    /// What the partitions of each shard hold.
+    pub totals: &'a [ShardTotals],
 }
 
 /// An answer and the shard it goes to.
@@ -204,7 +217,7 @@ impl Registry {
     pub fn handle(
         &mut self,
         request: ClientRequest,
-        facts: &NodeFacts,
+        node: NodeView<'_>,
         now: Instant,
     ) -> Option<ClientAnswer> {
         let ClientRequest { shard, connection, client_id, header, ask } = request;
@@ -219,7 +232,7 @@ impl Registry {
             }
             Ask::Clients => Answer::Body(self.list()),
             Ask::Client(wanted) => Answer::Body(self.details(wanted)),
-            Ask::Stats => Answer::Body(self.stats(facts, now)),
+            Ask::Stats => Answer::Body(self.stats(node, now)),
             Ask::Metadata { .. } => Answer::Refused(ErrorCode::TransientNotAccepted),
         };
         Some(ClientAnswer { connection, header, answer })

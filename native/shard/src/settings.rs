@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::log::{OffsetHold, RetentionLimits};
+
 /// The highest number of shards, which is what a data directory can name.
 pub const SHARDS_MAX: usize = 1024;
 
@@ -69,6 +71,8 @@ pub struct Settings {
     pub direct_io: bool,
     /// Files that the journal of a shard may grow to.
     pub journal_files_max: u32,
+    /// When messages go by themselves, and what consumers hold back.
+    pub retention: RetentionLimits,
     /// Where the reason of a crash is left.
     pub crash_file: PathBuf,
     /// The cluster's name.
@@ -135,6 +139,7 @@ impl Settings {
             data_directory: PathBuf::from(lines.text("data_directory")?),
             direct_io: lines.truth("direct_io")?,
             journal_files_max: lines.number("journal_files_max", JOURNAL_FILES_MIN)?,
+            retention: lines.retention()?,
             crash_file: PathBuf::from(lines.text("crash_file")?),
             cluster_name: lines.text("cluster_name")?.to_owned(),
         };
@@ -206,6 +211,18 @@ impl<'a> Lines<'a> {
         cpus.filter(|cpus| (1..=SHARDS_MAX).contains(&cpus.len())).ok_or_else(|| fault(KEY, text))
     }
 
+    /// Milliseconds, of which 0 stands for never; `all`, `none`, or milliseconds.
+    fn retention(&mut self) -> Result<RetentionLimits, SettingsError> {
+        const KEY: &str = "consumer_hold";
+        let period = self.number::<u64>("retention_period_ms", 0)?;
+        let hold = match self.text(KEY)? {
+            "all" => OffsetHold::Always,
+            "none" => OffsetHold::Never,
+            text => OffsetHold::Seen(text.parse().map_err(|_| fault(KEY, text))?),
+        };
+        Ok(RetentionLimits { period: Some(period).filter(|period| *period > 0), hold })
+    }
+
     /// Absent, or both the socket and the interval.
     fn watchdog(&mut self) -> Result<Option<Watchdog>, SettingsError> {
         let socket = self.text("notify_socket")?;
@@ -222,7 +239,7 @@ mod tests {
     const GOOD: &str = "backend=auto\nshard_cpus=0,-\ninbox_capacity=1024\ntcp_address=127.0.0.1:0\naccept_backlog=4096\n\
         frame_bytes_max=67108864\nconnections_max=20480\nstrangers_max=4096\nsessions_max=16384\nlogins_max=256\n\
         frame_time_ms=10000\ndrain_timeout_ms=10000\njoin_timeout_ms=30000\nstall_dump_ms=5000\nstall_max_ms=60000\n\
-        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=true\njournal_files_max=8\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
+        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=true\njournal_files_max=8\nretention_period_ms=60000\nconsumer_hold=86400000\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
 
     #[test]
     fn complete_settings_are_taken() {
@@ -230,6 +247,27 @@ mod tests {
         assert_eq!(settings.cpus, [Some(0), None]);
         assert_eq!(settings.frame_time, Duration::from_secs(10));
         assert_eq!(settings.watchdog, None);
+        assert_eq!(settings.retention, RetentionLimits::default());
+        for (from, to, retention) in [
+            (
+                "retention_period_ms=60000",
+                "retention_period_ms=0",
+                RetentionLimits { period: None, ..RetentionLimits::default() },
+            ),
+            (
+                "consumer_hold=86400000",
+                "consumer_hold=all",
+                RetentionLimits { hold: OffsetHold::Always, ..RetentionLimits::default() },
+            ),
+            (
+                "consumer_hold=86400000",
+                "consumer_hold=none",
+                RetentionLimits { hold: OffsetHold::Never, ..RetentionLimits::default() },
+            ),
+        ] {
+            let settings = Settings::parse(GOOD.replace(from, to).as_bytes()).expect(to);
+            assert_eq!(settings.retention, retention, "{to}");
+        }
     }
 
     #[test]
@@ -252,6 +290,8 @@ mod tests {
             ("logins_max=256", "logins_max=0"),
             ("direct_io=true", "direct_io=yes"),
             ("journal_files_max=8", "journal_files_max=4"),
+            ("retention_period_ms=60000", "retention_period_ms=often"),
+            ("consumer_hold=86400000", "consumer_hold=some"),
             ("tcp_address=127.0.0.1:0", "tcp_address=somewhere"),
         ] {
             let text = GOOD.replace(from, to);

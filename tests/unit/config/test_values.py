@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server_ng.config.address import Address, parse_address
+from server_ng.config.consumer_idle import ConsumerIdle, parse_consumer_idle
 from server_ng.config.cpu_allocation import (
     AllCpus,
     AutoCpus,
@@ -34,6 +35,25 @@ allocations: st.SearchStrategy[CpuAllocation] = st.one_of(
     numas,
 )
 addresses = st.builds(Address, st.ip_addresses(v=4) | st.ip_addresses(v=6), st.integers(0, 65_535))
+
+
+@given(st.none() | st.just(timedelta(0)) | st.timedeltas(timedelta(seconds=1), timedelta(days=36_525)))
+def test_how_long_a_consumer_counts_survives_being_written(after: timedelta | None) -> None:
+    assert parse_consumer_idle(str(ConsumerIdle(after))) == ConsumerIdle(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("all", None), (" None ", timedelta(0)), ("24 h", timedelta(days=1)), ("1s", timedelta(seconds=1))],
+)
+def test_how_long_a_consumer_counts_in_words(text: str, after: timedelta | None) -> None:
+    assert parse_consumer_idle(text) == ConsumerIdle(after)
+
+
+@pytest.mark.parametrize("raw", ["", "some", "10", "0", "999ms", 5, None, True])
+def test_what_is_no_time_for_a_consumer(raw: object) -> None:
+    with pytest.raises(BadValueError):
+        parse_consumer_idle(raw)
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=36_525)))

@@ -143,7 +143,7 @@ impl Desk {
 
     /// Asks the shard that owns a partition; here or through its mailbox. A partition that is not open yet, or is being
     /// removed, takes nothing now.
-    fn ask_partition(
+    pub(super) fn ask_partition(
         &mut self,
         connection: ConnectionId,
         header: &RequestHeader,

@@ -21,15 +21,15 @@ const LOOKS_PER_TURN: usize = 16;
 /// When and how far messages go, the same for every partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
-    /// Milliseconds between two looks at a partition.
-    pub period: Ticks,
+    /// Milliseconds between two looks at a partition; without them no messages go by themselves.
+    pub period: Option<Ticks>,
     /// What the stored offset of a consumer holds back.
     pub hold: OffsetHold,
 }
 
 impl Default for RetentionLimits {
     fn default() -> Self {
-        Self { period: 60_000, hold: OffsetHold::Seen(24 * 60 * 60 * 1_000) }
+        Self { period: Some(60_000), hold: OffsetHold::Seen(24 * 60 * 60 * 1_000) }
     }
 }
 
@@ -71,6 +71,11 @@ impl Retention {
         self.due.first().map(|(at, _)| *at)
     }
 
+    /// When a group that was looked at now is looked at again.
+    fn later(&self, now: Ticks) -> Ticks {
+        now.saturating_add(self.limits.period.unwrap_or(Ticks::MAX))
+    }
+
     /// Looks at a group at a moment, unless it is looked at before.
     fn look_at(&mut self, group: u64, at: Ticks) {
         if !self.keeping.contains_key(&group) || self.due_of.get(&group).is_some_and(|due| *due <= at) {
@@ -110,13 +115,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// How long the messages of a partition are kept from now on. The partition may be opened later.
     pub fn keep(&mut self, group: u64, keeping: Keeping) {
         self.storing.store.set_segment_bytes(group, keeping.segment_bytes);
-        if !keeping.is_limited() {
+        let Some(period) = self.retention.limits.period.filter(|_| keeping.is_limited()) else {
             self.retention.keeping.remove(&group);
             self.retention.not_due(group);
-        } else if self.retention.keeping.insert(group, keeping) != Some(keeping) {
+            return;
+        };
+        if self.retention.keeping.insert(group, keeping) != Some(keeping) {
             // Spread over a period: at a start all of them come at once.
-            let Retention { limits, .. } = self.retention;
-            self.retention.look_at(group, self.now + 1 + group % limits.period.max(1));
+            self.retention.look_at(group, self.now + 1 + group % period.max(1));
         }
     }
 
@@ -180,7 +186,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Messages came: they, or those before them, will have to go some time.
     pub(super) fn messages_came(&mut self, group: u64) {
-        self.retention.look_at(group, self.now + self.retention.limits.period);
+        self.retention.look_at(group, self.retention.later(self.now));
     }
 
     /// Looks at the groups that are due.
@@ -196,7 +202,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if self.is_untouched(group) {
             return;
         }
-        let later = self.now + self.retention.limits.period;
+        let later = self.retention.later(self.now);
         let leads = self.groups.get(&group).is_some_and(|group| group.replica.is_primary());
         if !leads {
             self.retention.look_at(group, later);

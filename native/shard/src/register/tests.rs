@@ -1,3 +1,4 @@
+use ng_catalog::Catalog;
 use ng_io::Token;
 use ng_wire::frame::RequestHeader;
 use ng_wire::replica::{LogOperation, Op};
@@ -44,7 +45,9 @@ impl Rig {
         };
         let connection = connection(client_id);
         let request = ClientRequest { shard: ShardId(0), connection, client_id, header, ask };
-        self.registry.handle(request, &self.facts, Instant::from_nanos(0))
+        let catalog = Catalog::default();
+        let node = NodeView { facts: &self.facts, catalog: &catalog, totals: &[] };
+        self.registry.handle(request, node, Instant::from_nanos(0))
     }
 
     fn log_in(&mut self, client_id: u32, client: u128) -> Option<ClientAnswer> {

@@ -6,8 +6,9 @@ use ng_io::Instant;
 use ng_wire::reply::{Client, Stats};
 use ng_wire::table::transport::Transport;
 
-use super::{ClientRow, Registry};
-use crate::facts::{IGGY_SEMVER, IGGY_VERSION, NodeFacts};
+use super::{ClientRow, NodeView, Registry};
+use crate::facts::{IGGY_SEMVER, IGGY_VERSION};
+use crate::totals::Totals;
 
 impl Registry {
     pub(super) fn list(&self) -> Vec<u8> {
@@ -27,8 +28,9 @@ impl Registry {
         body
     }
 
-    pub(super) fn stats(&self, facts: &NodeFacts, now: Instant) -> Vec<u8> {
-        let host = &self.host;
+    pub(super) fn stats(&self, node: NodeView<'_>, now: Instant) -> Vec<u8> {
+        let NodeView { facts, catalog, totals } = node;
+        let (host, stored) = (&self.host, totals.iter().sum::<Totals>());
         let mut body = Vec::new();
         Stats {
             process_id: std::process::id(),
@@ -41,7 +43,13 @@ impl Registry {
             start_time: facts.started_wall.0,
             read_bytes: host.read_bytes,
             written_bytes: host.written_bytes,
-            clients_count: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
+            messages_size_bytes: stored.size_bytes,
+            streams_count: count(catalog.streams_count()),
+            topics_count: count(catalog.topics_count()),
+            partitions_count: count(catalog.partitions_count()),
+            segments_count: u32::try_from(stored.segments).unwrap_or(u32::MAX),
+            messages_count: stored.messages,
+            clients_count: count(self.clients.len()),
             hostname: &host.hostname,
             os_name: &host.os_name,
             os_version: &host.os_version,
@@ -56,6 +64,10 @@ impl Registry {
         .put(&mut body);
         body
     }
+}
+
+fn count(counted: usize) -> u32 {
+    u32::try_from(counted).unwrap_or(u32::MAX)
 }
 
 impl ClientRow {

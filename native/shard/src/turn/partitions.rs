@@ -14,6 +14,7 @@ use crate::identity::ShardId;
 use crate::log::{self, Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
 use crate::log_ticket::Asking;
 use crate::reconcile::{Fate, Fates, Order, OrderKind};
+use crate::routes::Route;
 use crate::tickets::Tickets;
 
 /// As whom the control plane asks the log of a partition. Nobody, which is zero, is not answered.
@@ -83,6 +84,12 @@ impl<E: Environment> Shard<E> {
             PartitionAsk::WriteOffset { consumer, offset, level: None } => {
                 let stored = self.log.store_ahead(place.group, consumer, offset);
                 return self.answer_on(shard, unanswered.with(stored_ahead(stored)));
+            }
+            PartitionAsk::DeleteSegments { count, level } => {
+                if let Some(ticket) = self.wait(shard, unanswered, place) {
+                    self.log.delete_segments(ticket, place.group, client, count, level);
+                }
+                return;
             }
             PartitionAsk::StoredOffset(consumer) => {
                 let answer = self.stored_offset(place, consumer);
@@ -192,13 +199,22 @@ impl<E: Environment> Shard<E> {
     /// Tells every shard how a partition of this one stands.
     pub(super) fn publish_figures(&self, group: u64, figures: log::PartitionFigures) {
         if let Some(route) = self.desk.routes.of(group).filter(|route| route.owner == self.desk.id) {
-            route.figures.publish(PartitionFigures {
+            let figures = PartitionFigures {
                 segments: u32::try_from(figures.segments).unwrap_or(u32::MAX),
                 current_offset: figures.current_offset,
                 size_bytes: figures.bytes,
                 messages: figures.messages,
-            });
+            };
+            self.publish_on(route, figures);
         }
+    }
+
+    /// The same, and what the shard holds in all with it.
+    pub(super) fn publish_on(&self, route: &Route, figures: PartitionFigures) {
+        if let Some(totals) = self.desk.totals.get(self.desk.id.index()) {
+            totals.moved(route.figures.read(), figures);
+        }
+        route.figures.publish(figures);
     }
 
     /// A request for a partition that reached a shard which does not own it: nobody is left waiting.

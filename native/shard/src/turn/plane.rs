@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ng_catalog::Catalog;
+use ng_catalog::replies::PartitionFigures;
 use ng_io::Environment;
 use ng_vsr::Status;
 use ng_wire::primitive::{put_u8, put_u64};
@@ -14,6 +15,7 @@ use super::Shard;
 use crate::ending::Ending;
 use crate::frame::{Orders, PlaneFrame, ShardFrame, ToldFates};
 use crate::identity::ShardId;
+use crate::log::Keeping;
 use crate::log::owner::{METADATA, owner};
 use crate::metadata::{Applied, RowsUpdate};
 use crate::reconcile::{Fate, Fates, Order, OrderKind};
@@ -118,10 +120,30 @@ impl<E: Environment> Shard<E> {
         if update.fresh {
             self.desk.catalog = Catalog::default();
         }
+        let reach = self.desk.catalog.reach(&update.deltas);
         self.desk
             .catalog
             .fold(&update.deltas)
             .expect("the first shard folded the same changes into the same rows");
+        for group in reach.gone {
+            self.log.keep_nothing(group);
+        }
+        for (stream, topic) in reach.topics {
+            self.keep_topic(stream, topic);
+        }
+    }
+
+    /// What a topic says about its messages holds for those of its partitions that live here.
+    fn keep_topic(&mut self, stream: u32, topic: u32) {
+        let catalog = &self.desk.catalog;
+        let Some(row) = catalog.topic(stream, topic) else { return };
+        let (shards, own) = (self.desk.mailboxes.shards(), self.desk.id.0);
+        let partitions = u32::try_from(catalog.partitions_of(stream, topic).count()).unwrap_or(u32::MAX);
+        let keeping = Keeping::of_topic(row.segment_size, row.message_expiry, row.max_topic_size, partitions);
+        let groups = catalog.partitions_of(stream, topic).map(|(_, partition)| partition.group);
+        for group in groups.filter(|group| owner(*group, shards) == own) {
+            self.log.keep(group, keeping);
+        }
     }
 
     fn hand_over_to_python(&mut self) {
@@ -225,6 +247,8 @@ impl<E: Environment> Shard<E> {
         orders: Vec<Order>,
     ) -> Result<(), Ending> {
         self.check_shard(shard)?;
+        // How long its messages are kept is to be known of a partition when it begins.
+        self.tell_mirrors();
         let Some(first) = &mut self.first else { return Ok(()) };
         let with_figures = |order: Order| {
             let figures = match order.kind {
@@ -279,7 +303,10 @@ impl<E: Environment> Shard<E> {
                 Fate::Done
             }
             OrderKind::RemoveRouted => {
-                self.desk.routes.remove(group);
+                let route = self.desk.routes.remove(group);
+                if let Some(route) = route.filter(|_| is_own) {
+                    self.publish_on(&route, PartitionFigures::default());
+                }
                 if is_own && self.end_group(group) { Fate::Removed } else { Fate::Done }
             }
             OrderKind::ConfirmRemove => {

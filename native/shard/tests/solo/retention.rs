@@ -25,7 +25,7 @@ fn keeping(expiry: u64, bytes_max: u64) -> Keeping {
 }
 
 fn limits(hold: OffsetHold) -> RetentionLimits {
-    RetentionLimits { period: 200, hold }
+    RetentionLimits { period: Some(200), hold }
 }
 
 /// A node on which messages go within a fraction of a second.

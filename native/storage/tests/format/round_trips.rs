@@ -184,7 +184,7 @@ proptest! {
             next_offset: 0,
             segments: segments.collect(),
         };
-        let emptied = SegmentsFile { next_offset: u64::from(seed), segments: Vec::new(), ..file.clone() };
+        let emptied = SegmentsFile { next_offset: u64::from(seed), segments: Vec::new(), ..file };
         prop_assert_eq!(SegmentsFile::decode(&emptied.encode()), Ok(emptied));
         let contradiction = SegmentsFile { next_offset: 1, ..file.clone() };
         prop_assert_eq!(SegmentsFile::decode(&contradiction.encode()).is_err(), !file.segments.is_empty());

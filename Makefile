@@ -33,7 +33,7 @@ SEEDS ?= 100
 SECONDS ?= 600
 # `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
 GENERATED ?= .
-GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml
+GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md
 # `make lock UPGRADE=--upgrade` takes the newest versions that pyproject.toml allows.
 LOCK := build/lock-writer/bin/uv pip compile pyproject.toml $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet
@@ -80,7 +80,7 @@ fmt: $(VENV)/.python ## rewrite sources in the one format
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-generate: | preflight ## rewrite what is generated: the Python tables, the C header, configs/server.toml
+generate: | preflight ## rewrite what is generated: the Python tables, the C header, configs/server.toml, docs
 	mkdir -p $(addprefix $(GENERATED)/,$(dir $(GENERATED_FILES)))
 	cargo run --quiet $(CARGO_CI) -p ng-wire --bin ng-tables > $(GENERATED)/server_ng/wire/tables.py.new
 	cargo run --quiet $(CARGO_CI) -p ng-abi --example header > $(GENERATED)/native/abi/include/server_ng.h.new
@@ -88,7 +88,9 @@ generate: | preflight ## rewrite what is generated: the Python tables, the C hea
 	mv $(GENERATED)/native/abi/include/server_ng.h.new $(GENERATED)/native/abi/include/server_ng.h
 	$(MAKE) build
 	$(BIN)/server-ng config defaults > $(GENERATED)/configs/server.toml.new
+	$(BIN)/server-ng config iggy > $(GENERATED)/docs/coming-from-iggy.md.new
 	mv $(GENERATED)/configs/server.toml.new $(GENERATED)/configs/server.toml
+	mv $(GENERATED)/docs/coming-from-iggy.md.new $(GENERATED)/docs/coming-from-iggy.md
 
 bench: release ## measure the release build against benches/baselines
 	$(REMAP) cargo bench --workspace --bench '*' $(LOCKED)

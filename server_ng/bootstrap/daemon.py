@@ -31,6 +31,7 @@ from server_ng.bootstrap.reloading import apply_reload
 from server_ng.bootstrap.signals import install_signals
 from server_ng.bootstrap.tasks import Tasks
 from server_ng.config import Loaded
+from server_ng.config.iggy_shape import iggy_shape
 from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
     Cut,
@@ -217,7 +218,8 @@ class _Daemon:
                 self._end(ExitStatus.CLEAN)
                 return
         self._pump.send(encode_open_doors())
-        write_endpoints(self._directory.runtime_path, self._addresses())
+        shape = iggy_shape(self._loaded.settings, {"tcp": self._engine.tcp_address}, self._shards)
+        write_endpoints(self._directory.runtime_path, self._addresses(), shape)
         self._serving = True
         self._notifier.ready(f"serving TCP clients on {self._engine.tcp_address}")
 

@@ -8,6 +8,7 @@ import typer
 
 from server_ng.cli.options import FileOption, JsonOption, SetOption, load_or_exit
 from server_ng.cli.tables import print_table
+from server_ng.config.iggy_page import iggy_page
 from server_ng.config.render import default_file, effective
 
 __all__ = ["app"]
@@ -39,3 +40,9 @@ def check(config: FileOption = None, set_: SetOption = None) -> None:
 def defaults() -> None:
     """Print a configuration file with every key, its default and its meaning."""
     print(default_file(), end="")
+
+
+@app.command("iggy")
+def iggy() -> None:
+    """Print what becomes of each key and variable of an Iggy server's configuration."""
+    print(iggy_page(), end="")

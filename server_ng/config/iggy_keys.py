@@ -4,16 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import TypeAlias
 
 __all__ = [
     "FOREIGN_VARIABLES",
     "IGGY_KEYS",
+    "IGGY_SECRETS",
     "IGGY_VARIABLES",
     "Fate",
     "IggyKey",
+    "IggyValue",
     "fate_of_key",
     "fate_of_variable",
 ]
+
+IggyValue: TypeAlias = str | bool | int | tuple[str, ...] | None
 
 
 class Fate(Enum):
@@ -33,50 +38,136 @@ class IggyKey:
 
     fate: Fate
     advice: str = ""
+    value: IggyValue = None
+    """What Iggy takes if it is not given; none for what it knows no value for."""
 
 
-_INERT_SECTIONS = {
-    "consumer_group": "rebalancing_timeout",
-    "http": "max_request_size web_ui",
-    "http.cors": "enabled allowed_methods allowed_origins allowed_headers exposed_headers allow_credentials "
-    "allow_private_network",
-    "http.jwt": "algorithm issuer audience valid_issuers valid_audiences access_token_expiry clock_skew "
-    "not_before encoding_secret decoding_secret use_base64_secret trusted_issuers",
-    "http.metrics": "enabled endpoint",
-    "http.tls": "enabled cert_file key_file",
-    "tcp.tls": "self_signed cert_file key_file",
-    "quic": "max_concurrent_bidi_streams initial_mtu send_window receive_window stream_receive_window "
-    "keep_alive_interval max_idle_timeout",
-    "quic.certificate": "self_signed cert_file key_file",
-    "websocket": "accept_unmasked_frames read_buffer_size write_buffer_size max_write_buffer_size "
-    "max_message_size max_frame_size",
-    "websocket.tls": "enabled self_signed cert_file key_file",
-    "personal_access_token": "max_tokens_per_user",
-    "personal_access_token.cleaner": "enabled interval",
-    "heartbeat": "enabled interval",
-    "telemetry": "enabled service_name",
-    "telemetry.logs": "transport endpoint",
-    "telemetry.traces": "transport endpoint",
-    "system.stream": "path",
-    "system.topic": "path",
-    "system.partition": "path validate_checksum",
-    "system.logging": "path file_enabled max_file_size max_total_size rotation_check_interval retention",
-    "system.encryption": "key",
-    "system.segment": "archive_expired",
-    "system.memory_pool": "enabled size bucket_capacity",
-    "system.sharding": "reply_inbox_capacity shutdown_poll_interval reconcile_periodic_interval",
-    "metadata": "prepare_queue_depth journal_slots",
-    "partition": "prepare_queue_depth evicted_ring_capacity evicted_ring_bytes_max "
-    "transfer_served_cache_bytes_max transfer_artifact_bytes_max",
-    "message_bus": "max_batch peer_queue_capacity reconnect_period close_peer_timeout close_grace "
-    "handshake_grace",
-    "cluster": "heartbeat_timeout commit_broadcast_interval prepare_retransmit_interval "
-    "view_change_retransmit_interval view_change_status_timeout request_start_view_retransmit_interval "
-    "view_probe_attempts_max repair_retry_interval repair_chunk_max superblock_wedged_fatal_timeout nodes",
-    "cluster.auth": "enabled shared_secret previous_shared_secret",
-    "cluster.tls": "enabled self_signed cert_file key_file ca_file",
-    "cluster.coordinator": "skip_shard_zero_for_replicas skip_shard_zero_for_clients",
+_CERTIFICATE = "core/certs/iggy_cert.pem"
+_PRIVATE_KEY = "core/certs/iggy_key.pem"
+
+# Each key with the value Iggy gives it, `None` where it gives none. Secrets have an empty one.
+_INERT_SECTIONS: Mapping[str, Mapping[str, IggyValue]] = {
+    "consumer_group": {"rebalancing_timeout": "30s"},
+    "http": {"max_request_size": "2 MB", "web_ui": False},
+    "http.cors": {
+        "enabled": True,
+        "allowed_methods": ("GET", "POST", "PUT", "DELETE"),
+        "allowed_origins": ("*",),
+        "allowed_headers": ("content-type", "authorization"),
+        "exposed_headers": ("iggy-view",),
+        "allow_credentials": False,
+        "allow_private_network": False,
+    },
+    "http.jwt": {
+        "algorithm": "HS256",
+        "issuer": "iggy.apache.org",
+        "audience": "iggy.apache.org",
+        "valid_issuers": ("iggy.apache.org",),
+        "valid_audiences": ("iggy.apache.org",),
+        "access_token_expiry": "1h",
+        "clock_skew": "5s",
+        "not_before": "0s",
+        "encoding_secret": "",
+        "decoding_secret": "",
+        "use_base64_secret": False,
+        "trusted_issuers": (),
+    },
+    "http.metrics": {"enabled": True, "endpoint": "/metrics"},
+    "http.tls": {"enabled": False, "cert_file": _CERTIFICATE, "key_file": _PRIVATE_KEY},
+    "tcp.tls": {"self_signed": True, "cert_file": _CERTIFICATE, "key_file": _PRIVATE_KEY},
+    "quic": {
+        "max_concurrent_bidi_streams": 1,
+        "initial_mtu": "1200 B",
+        "send_window": "64 MiB",
+        "receive_window": "64 MiB",
+        "stream_receive_window": "64 MiB",
+        "keep_alive_interval": "10s",
+        "max_idle_timeout": "30s",
+    },
+    "quic.certificate": {"self_signed": True, "cert_file": "", "key_file": ""},
+    "websocket": {
+        "accept_unmasked_frames": False,
+        "read_buffer_size": None,
+        "write_buffer_size": None,
+        "max_write_buffer_size": None,
+        "max_message_size": None,
+        "max_frame_size": None,
+    },
+    "websocket.tls": {
+        "enabled": False,
+        "self_signed": True,
+        "cert_file": _CERTIFICATE,
+        "key_file": _PRIVATE_KEY,
+    },
+    "personal_access_token": {"max_tokens_per_user": 100},
+    "personal_access_token.cleaner": {"enabled": True, "interval": "1m"},
+    "heartbeat": {"enabled": True, "interval": "30s"},
+    "telemetry": {"enabled": False, "service_name": "iggy"},
+    "telemetry.logs": {"transport": "grpc", "endpoint": "http://localhost:7281/v1/logs"},
+    "telemetry.traces": {"transport": "grpc", "endpoint": "http://localhost:7281/v1/traces"},
+    "system.stream": {"path": "streams"},
+    "system.topic": {"path": "topics"},
+    "system.partition": {"path": "partitions", "validate_checksum": True},
+    "system.logging": {
+        "path": "logs",
+        "file_enabled": True,
+        "max_file_size": "500 MB",
+        "max_total_size": "4 GB",
+        "rotation_check_interval": "1h",
+        "retention": "7days",
+    },
+    "system.encryption": {"key": ""},
+    "system.segment": {"archive_expired": False},
+    "system.memory_pool": {"enabled": True, "size": "4 GiB", "bucket_capacity": 8192},
+    "system.sharding": {
+        "reply_inbox_capacity": 1024,
+        "shutdown_poll_interval": "50ms",
+        "reconcile_periodic_interval": "1s",
+    },
+    "metadata": {"prepare_queue_depth": 32, "journal_slots": 1024},
+    "partition": {
+        "prepare_queue_depth": 32,
+        "evicted_ring_capacity": 4096,
+        "evicted_ring_bytes_max": "16 MiB",
+        "transfer_served_cache_bytes_max": "2176 MiB",
+        "transfer_artifact_bytes_max": "1088 MiB",
+    },
+    "message_bus": {
+        "max_batch": 256,
+        "peer_queue_capacity": 256,
+        "reconnect_period": "5s",
+        "close_peer_timeout": "2s",
+        "close_grace": "2s",
+        "handshake_grace": "10s",
+    },
+    "cluster": {
+        "heartbeat_timeout": "5s",
+        "commit_broadcast_interval": "500ms",
+        "prepare_retransmit_interval": "250ms",
+        "view_change_retransmit_interval": "500ms",
+        "view_change_status_timeout": "5s",
+        "request_start_view_retransmit_interval": "1s",
+        "view_probe_attempts_max": 5,
+        "repair_retry_interval": "1s",
+        "repair_chunk_max": 128,
+        "superblock_wedged_fatal_timeout": "2m",
+        "nodes": (),
+    },
+    "cluster.auth": {"enabled": False, "shared_secret": "", "previous_shared_secret": ""},
+    "cluster.tls": {"enabled": False, "self_signed": False, "cert_file": "", "key_file": "", "ca_file": ""},
+    "cluster.coordinator": {"skip_shard_zero_for_replicas": True, "skip_shard_zero_for_clients": False},
 }
+
+IGGY_SECRETS = frozenset(
+    {
+        "http.jwt.encoding_secret",
+        "http.jwt.decoding_secret",
+        "system.encryption.key",
+        "cluster.auth.shared_secret",
+        "cluster.auth.previous_shared_secret",
+    }
+)
+"""Keys of Iggy that hold a secret: no file of ours has them, not even empty."""
 
 _PER_TOPIC = "It is an option of each topic: give it when the topic is created."
 _GONE = "Iggy has removed it: delete the key."
@@ -92,23 +183,27 @@ _REFUSED = {
     "system.message_deduplication": IggyKey(Fate.REFUSED, _GONE),
     "extra": IggyKey(Fate.REFUSED, _GONE),
     "system.recovery.recreate_missing_state": IggyKey(
-        Fate.REFUSED_IF_TRUE, "Missing data is repaired or reported, never invented: set it to false."
+        Fate.REFUSED_IF_TRUE,
+        "Missing data is repaired or reported, never invented: set it to false.",
+        value=False,
     ),
     "tcp.tls.enabled": IggyKey(
         Fate.REFUSED_IF_TRUE,
         "TLS is not built yet, and clients must not be served in the clear: set it to false.",
+        value=False,
     ),
     "system.encryption.enabled": IggyKey(
         Fate.REFUSED_IF_TRUE,
         "Encryption at rest is not built yet, and data must not be kept in the clear: set it to false.",
+        value=False,
     ),
 }
 
 IGGY_KEYS: Mapping[str, IggyKey] = MappingProxyType(
     {
-        f"{section}.{name}": IggyKey(Fate.INERT)
-        for section, names in _INERT_SECTIONS.items()
-        for name in names.split()
+        f"{section}.{name}": IggyKey(Fate.INERT, value=value)
+        for section, values in _INERT_SECTIONS.items()
+        for name, value in values.items()
     }
     | _REFUSED
 )
@@ -120,6 +215,8 @@ IGGY_VARIABLES: Mapping[str, IggyKey] = MappingProxyType(
             Fate.REFUSED,
             "No .env file is read: set the variables themselves, or use EnvironmentFile= in the unit.",
         ),
+        "IGGY_DISPLAY_CONFIG": IggyKey(Fate.INERT, "`server-ng config show` prints it."),
+        "IGGY_SHARD_EVENT_INTERVAL": IggyKey(Fate.INERT),
         "IGGY_SHARD_RUNTIME_CAPACITY": IggyKey(Fate.INERT),
         "RUST_LOG": IggyKey(Fate.INERT, "Use system.logging.level."),
     }

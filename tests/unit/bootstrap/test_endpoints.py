@@ -8,9 +8,11 @@ from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
 
 
 def test_addresses_are_written_and_forgotten(tmp_path: Path) -> None:
-    write_endpoints(tmp_path, {"tcp": "127.0.0.1:8090"})
+    write_endpoints(tmp_path, {"tcp": "127.0.0.1:8090"}, "[tcp]\n")
     written = json.loads((tmp_path / "endpoints.json").read_text())
     assert written == {"pid": os.getpid(), "tcp": "127.0.0.1:8090"}
+    assert (tmp_path / "current_config.toml").read_text() == "[tcp]\n"
+    assert (tmp_path / "current_config.toml").stat().st_mode & 0o777 == 0o600
     forget_endpoints(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

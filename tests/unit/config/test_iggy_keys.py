@@ -23,7 +23,7 @@ def flat(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", value
 
 
-_KEYS = dict(flat(tomllib.loads(_FILE.read_text())))
+IGGY_DEFAULTS = dict(flat(tomllib.loads(_FILE.read_text())))
 
 
 def test_iggys_own_file_boots_with_one_warning_about_what_has_no_effect() -> None:
@@ -35,12 +35,12 @@ def test_iggys_own_file_boots_with_one_warning_about_what_has_no_effect() -> Non
         "not_built",
     ]
     inert = set(loaded.warnings[0].keys)
-    assert inert == {key for key in _KEYS if key not in leaves()}
+    assert inert == {key for key in IGGY_DEFAULTS if key not in leaves()}
     assert loaded.settings.metadata.clients_table_max == 8192
     assert str(loaded.settings.system.sharding.cpu_allocation) == "numa:auto"
 
 
-@pytest.mark.parametrize("key", _KEYS)
+@pytest.mark.parametrize("key", IGGY_DEFAULTS)
 def test_every_key_of_iggy_is_honoured_or_has_a_fate(key: str) -> None:
     honoured = key in leaves() and leaves()[key].iggy
     assert honoured != (fate_of_key(key) is not None)
@@ -49,10 +49,10 @@ def test_every_key_of_iggy_is_honoured_or_has_a_fate(key: str) -> None:
 def test_every_honoured_or_inert_key_is_a_key_of_iggy() -> None:
     inert = {key for key, entry in IGGY_KEYS.items() if entry.fate is not Fate.REFUSED}
     honoured = {key for key, leaf in leaves().items() if leaf.iggy}
-    assert inert | honoured == set(_KEYS)
+    assert inert | honoured == set(IGGY_DEFAULTS)
 
 
-@pytest.mark.parametrize(("key", "value"), _KEYS.items(), ids=_KEYS)
+@pytest.mark.parametrize(("key", "value"), IGGY_DEFAULTS.items(), ids=IGGY_DEFAULTS)
 def test_every_key_of_iggy_is_known_as_a_variable(key: str, value: object) -> None:
     text = str(value).lower() if isinstance(value, bool) else str(value) or "x"
     loaded = load(None, {iggy_variable(key): text}, [])
@@ -68,6 +68,8 @@ def test_every_key_of_iggy_is_known_as_a_variable(key: str, value: object) -> No
     [
         "IGGY_CLUSTER_NODES_0_PORTS_TCP",
         "IGGY_HTTP_JWT_TRUSTED_ISSUERS_0_ISSUER",
+        "IGGY_DISPLAY_CONFIG",
+        "IGGY_SHARD_EVENT_INTERVAL",
         "IGGY_SHARD_RUNTIME_CAPACITY",
         "RUST_LOG",
     ],

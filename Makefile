@@ -33,7 +33,7 @@ SEEDS ?= 100
 SECONDS ?= 600
 # `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
 GENERATED ?= .
-GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md
+GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md docs/metrics.md
 # `make lock UPGRADE=--upgrade` takes the newest versions that pyproject.toml allows.
 LOCK := build/lock-writer/bin/uv pip compile pyproject.toml $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet
@@ -89,8 +89,10 @@ generate: | preflight ## rewrite what is generated: the Python tables, the C hea
 	$(MAKE) build
 	$(BIN)/server-ng config defaults > $(GENERATED)/configs/server.toml.new
 	$(BIN)/server-ng config iggy > $(GENERATED)/docs/coming-from-iggy.md.new
+	$(BIN)/server-ng inspect metrics > $(GENERATED)/docs/metrics.md.new
 	mv $(GENERATED)/configs/server.toml.new $(GENERATED)/configs/server.toml
 	mv $(GENERATED)/docs/coming-from-iggy.md.new $(GENERATED)/docs/coming-from-iggy.md
+	mv $(GENERATED)/docs/metrics.md.new $(GENERATED)/docs/metrics.md
 
 bench: release ## measure the release build against benches/baselines
 	$(REMAP) cargo bench --workspace --bench '*' $(LOCKED)

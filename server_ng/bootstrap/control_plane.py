@@ -23,6 +23,7 @@ from server_ng.leases.service import Topic as LeasedTopic
 from server_ng.metadata.deltas import encode_deltas
 from server_ng.metadata.machine import Metadata
 from server_ng.metadata.ops import Op, Outcome
+from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 from server_ng.reconciler.placement import owner
 from server_ng.reconciler.task import Reconciler
@@ -86,8 +87,7 @@ class ControlPlane:
 
     def samples(self) -> list[Sample]:
         """The figures of metadata and partitions."""
-        faults = Sample("apply_faults_total", "counter", "Operations that met a bug in apply.", self._faults)
-        return [faults, *partition_samples(self._reconciler)]
+        return [sample("apply_faults_total", self._faults), *partition_samples(self._reconciler)]
 
     def _check(self, shard: int) -> None:
         if shard >= self._shards:

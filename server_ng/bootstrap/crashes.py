@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,7 @@ import structlog
 
 from server_ng.wire.tables import ExitStatus
 
-__all__ = ["record_crash", "tell_last_crash"]
+__all__ = ["LastCrash", "record_crash", "tell_last_crash"]
 
 _log = structlog.get_logger()
 
@@ -39,14 +40,25 @@ def _read(path: Path) -> bytes:
         return stream.read(_BYTES_MAX)
 
 
-def tell_last_crash(path: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class LastCrash:
+    """What is left of a run that crashed."""
+
+    status: int
+    at_seconds: float
+    """Since the epoch."""
+
+
+def tell_last_crash(path: Path) -> LastCrash | None:
     """Logs the reason of the last crash of this data directory, if there was one."""
     try:
         crash = json.loads(_read(path))
         fields = {key: crash[key] for key in ("status", "name", "thread", "reason", "at_micros")}
+        last = LastCrash(int(crash["status"]), int(crash["at_micros"]) / 1_000_000)
     except FileNotFoundError:
-        return
+        return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         _log.warning("last_crash_unreadable", path=str(path), error=str(error))
-        return
+        return None
     _log.warning("last_crash", path=str(path), **fields)
+    return last

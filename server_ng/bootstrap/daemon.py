@@ -18,12 +18,12 @@ from server_ng import binding
 from server_ng.auth import Authenticator
 from server_ng.auth.accounts import Accounts
 from server_ng.bootstrap.control_plane import ControlPlane
-from server_ng.bootstrap.crashes import record_crash, tell_last_crash
+from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
 from server_ng.bootstrap.engine_settings import LAST_CRASH_NAME
 from server_ng.bootstrap.errors import StartError
-from server_ng.bootstrap.figures import host_record, native_samples
+from server_ng.bootstrap.figures import host_record, host_samples, native_samples
 from server_ng.bootstrap.leasing import Leasing
 from server_ng.bootstrap.logins import Logins
 from server_ng.bootstrap.opening import Opened, open_everything
@@ -44,6 +44,7 @@ from server_ng.engine.records import (
     Stopped,
     encode_open_doors,
 )
+from server_ng.observe.catalogue import sample
 from server_ng.observe.health import Health, ObserveServer
 from server_ng.observe.host import HostSampler
 from server_ng.observe.logs import configure_logging
@@ -118,19 +119,26 @@ def _refuse(error: StartError) -> int:
 
 
 async def _run(loaded: Loaded, directory: DataDirectory, job: Job | None) -> int:
-    tell_last_crash(directory.runtime_path / LAST_CRASH_NAME)
+    last_crash = tell_last_crash(directory.runtime_path / LAST_CRASH_NAME)
     try:
         forget_endpoints(directory.runtime_path)
         opened = open_everything(loaded, directory)
     except StartError as error:
         return _refuse(error)
-    return await _Daemon(loaded, directory, opened, job).run()
+    return await _Daemon(loaded, directory, opened, job, last_crash).run()
 
 
 class _Daemon:
     """One run, from opened parts to the exit status."""
 
-    def __init__(self, loaded: Loaded, directory: DataDirectory, opened: Opened, job: Job | None) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        directory: DataDirectory,
+        opened: Opened,
+        job: Job | None,
+        last_crash: LastCrash | None,
+    ) -> None:
         settings = loaded.settings
         self._job = job
         self._loaded = loaded
@@ -147,6 +155,8 @@ class _Daemon:
         self._notifier = ServiceNotifier(os.environ)
         self._events = NativeEvents()
         self._host = HostSampler(directory.path)
+        self._host_samples: tuple[Sample, ...] = ()
+        self._last_crash = last_crash
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
         self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
@@ -166,14 +176,18 @@ class _Daemon:
     def _observe_server(self, opened: Opened) -> ObserveServer | None:
         if opened.observe is None:
             return None
-        leasing = self._leasing
+        return ObserveServer(opened.observe, MetricsPage(self._samples), self._live, self._readiness)
 
-        def samples() -> list[Sample]:
-            ours = [] if leasing is None else leasing.samples()
-            return [*native_samples(opened.engine), *self._control_plane.samples(), *ours]
-
-        page = MetricsPage(samples)
-        return ObserveServer(opened.observe, page, self._live, self._readiness)
+    def _samples(self) -> list[Sample]:
+        crash = self._last_crash
+        crashed = (
+            [sample("last_crash_timestamp_seconds", crash.at_seconds, status=str(crash.status))]
+            if crash
+            else []
+        )
+        leases = [] if self._leasing is None else self._leasing.samples()
+        control = [*self._control_plane.samples(), *leases, *self._host_samples, *crashed]
+        return [*control, *native_samples(self._engine)]
 
     async def run(self) -> int:
         """Starts, serves and stops."""
@@ -240,7 +254,9 @@ class _Daemon:
         return {"tcp": self._engine.tcp_address, **observe, **control}
 
     def _sample_host(self) -> None:
-        self._pump.send(host_record(self._host.sample()))
+        figures = self._host.sample()
+        self._host_samples = tuple(host_samples(figures))
+        self._pump.send(host_record(figures))
         self._host_timer = self._loop.call_later(_HOST_SAMPLE_SECONDS, self._sample_host)
 
     def _take(self, record: Record) -> None:

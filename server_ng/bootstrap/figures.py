@@ -1,31 +1,34 @@
 """Figures in the shapes that others want: ours and the engine's for Prometheus, the host's for the engine."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
 from server_ng.engine import records
-from server_ng.engine.engine import Engine
+from server_ng.engine.engine import Engine, Figure
+from server_ng.observe.catalogue import NATIVE_SERIES_MAX, sample
 from server_ng.observe.host import HostFigures
 from server_ng.observe.metrics import Sample
 from server_ng.reconciler.observed import Removal
 from server_ng.reconciler.steps import Cause
 from server_ng.reconciler.task import Reconciler
 
-__all__ = ["host_record", "native_samples", "partition_samples"]
+__all__ = ["host_record", "host_samples", "native_samples", "partition_samples"]
 
 
 def native_samples(engine: Engine) -> list[Sample]:
     """Every native figure; the shard becomes a label here, for no shard knows it as one."""
-    return [
-        Sample(
-            figure.metric.name,
-            figure.metric.kind,
-            figure.metric.help,
-            figure.value,
-            {"shard": str(figure.shard), **dict(figure.labels)},
-        )
-        for figure in engine.figures()
-    ]
+    return [_native_sample(figure) for figure in engine.figures(NATIVE_SERIES_MAX)]
+
+
+def _native_sample(figure: Figure) -> Sample:
+    metric, scale = figure.metric, figure.metric.scale
+    labels = {"shard": figure.shard, **dict(figure.labels)}
+    if scale is None:
+        return Sample(metric.name, metric.kind, metric.help, figure.value, labels)
+    bounds = [*(bound / scale.per_unit for bound in scale.bounds), math.inf]
+    buckets = tuple(zip(bounds, figure.buckets, strict=True))
+    return Sample(metric.name, metric.kind, metric.help, figure.value / scale.per_unit, labels, buckets)
 
 
 def partition_samples(reconciler: Reconciler) -> Iterator[Sample]:
@@ -33,35 +36,29 @@ def partition_samples(reconciler: Reconciler) -> Iterator[Sample]:
     planner = reconciler.planner
     observed = planner.observed
     tally = planner.tally
-    gauges = (
-        ("partitions_desired", "Partitions in the metadata.", len(planner.wanted.groups())),
-        ("partitions_owned", "Partitions open on their shards.", len(observed.owned)),
-        ("partitions_routed", "Partitions that every shard routes to.", observed.routed_everywhere),
-        ("partitions_unsettled", "Partitions that are not as the metadata says.", planner.unsettled),
-        (
-            "reconcile_lag_seconds",
-            "Age of the oldest change of a partition not carried out.",
-            reconciler.lag(),
-        ),
-    )
-    counters = (
-        ("reconcile_passes_total", "Passes begun, of any shard.", tally.passes),
-        ("reconcile_examined_total", "Partitions compared with the metadata.", tally.examined),
-        ("partitions_materialised_total", "Partitions opened by the reconciler.", tally.materialised),
-        ("partitions_removed_total", "Partitions removed, files and all.", tally.removed),
-    )
-    yield from (Sample(name, "gauge", text, value) for name, text, value in gauges)
-    yield from (Sample(name, "counter", text, value) for name, text, value in counters)
+    yield sample("partitions_desired", len(planner.wanted.groups()))
+    yield sample("partitions_owned", len(observed.owned))
+    yield sample("partitions_routed", observed.routed_everywhere)
+    yield sample("partitions_unsettled", planner.unsettled)
+    yield sample("reconcile_lag_seconds", reconciler.lag())
+    yield sample("reconcile_revision_wanted", planner.wanted.revision)
+    yield sample("reconcile_revision_reached", planner.converged_revision)
+    yield sample("reconcile_passes_total", tally.passes)
+    yield sample("reconcile_examined_total", tally.examined)
+    yield sample("partitions_materialised_total", tally.materialised)
+    yield sample("partitions_removed_total", tally.removed)
     removals = Counter(observed.tombstones.values())
     for state in Removal:
-        labels = {"state": state.value}
-        yield Sample("partitions_tombstoned", "gauge", "Partitions fenced.", removals[state], labels)
+        yield sample("partitions_tombstoned", removals[state], state=state.value)
     for cause in Cause:
-        labels = {"cause": cause.value}
-        text = "Partitions whose last attempt failed."
-        yield Sample("partitions_failing", "gauge", text, planner.failing[cause], labels)
-        text = "Attempts of the reconciler that failed."
-        yield Sample("reconcile_failures_total", "counter", text, planner.failures[cause], labels)
+        yield sample("partitions_failing", planner.failing[cause], cause=cause.value)
+        yield sample("reconcile_failures_total", planner.failures[cause], cause=cause.value)
+
+
+def host_samples(figures: HostFigures) -> Iterator[Sample]:
+    """How much room there is for data."""
+    yield sample("data_disk_bytes", figures.total_disk_bytes)
+    yield sample("data_disk_free_bytes", figures.free_disk_bytes)
 
 
 def host_record(figures: HostFigures) -> bytes:

@@ -13,6 +13,7 @@ from server_ng.leases import Leases, Limits
 from server_ng.leases.control_socket import ControlSocket
 from server_ng.leases.requests import Request
 from server_ng.leases.shards import ShardCuts
+from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 
 __all__ = ["Leasing"]
@@ -61,10 +62,10 @@ class Leasing:
         """Figures of the leases."""
         leases = self._leases
         tally = leases.tally
-        yield Sample("leases", "gauge", "Leases of offline jobs.", len(leases.ledger))
-        yield Sample("leases_bytes", "gauge", "Bytes of segments that leases hold.", leases.ledger.bytes)
-        yield Sample("leases_made_total", "counter", "Leases made.", tally.made)
-        yield Sample("leases_expired_total", "counter", "Leases that nobody ended in time.", tally.expired)
+        yield sample("leases", len(leases.ledger))
+        yield sample("leases_bytes", leases.ledger.bytes)
+        yield sample("leases_made_total", tally.made)
+        yield sample("leases_expired_total", tally.expired)
 
 
 def make_leases(

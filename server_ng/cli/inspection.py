@@ -46,6 +46,14 @@ def probe(config: FileOption = None, set_: SetOption = None, as_json: JsonOption
     return ExitStatus.CLEAN
 
 
+@app.command("metrics")
+def metrics() -> None:
+    """Print every metric that the server shows, with its labels and what it counts."""
+    from server_ng.observe.catalogue import metrics_page
+
+    print(metrics_page(), end="")
+
+
 @app.command("layout")
 def layout(path: PathArgument) -> int:
     """Print a LAYOUT file as lines of JSON; ends with status 65 if something in it is refused."""

@@ -1,12 +1,18 @@
 """One open engine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Final
 
 from server_ng import binding
 from server_ng.engine.settings import EngineSettings
 from server_ng.wire.tables import METRIC_CELLS, METRICS, MetricRow
 
-__all__ = ["Engine", "Figure"]
+__all__ = ["ALL_SHARDS", "SERIES_PER_SHARD", "Engine", "Figure", "figures_of"]
+
+ALL_SHARDS: Final = "all"
+"""The shard of figures that are sums over all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +20,12 @@ class Figure:
     """One value of one metric of one shard."""
 
     metric: MetricRow
-    shard: int
+    shard: str
     labels: tuple[tuple[str, str], ...]
     value: int
+    """Of a histogram: the sum of what was measured."""
+    buckets: tuple[int, ...] = ()
+    """Of a histogram: how often each was hit, the last beyond all bounds."""
 
 
 class Engine:
@@ -62,22 +71,44 @@ class Engine:
         """Gives everything back. The threads must have ended, or never begun."""
         binding.close(self._handle)
 
-    def figures(self) -> list[Figure]:
-        """Every value of every metric of every shard."""
-        cells = binding.metrics(self._handle)
-        return [
-            figure
-            for shard, start in enumerate(range(0, len(cells), METRIC_CELLS))
-            for figure in _shard_figures(shard, cells[start : start + METRIC_CELLS])
-        ]
+    def figures(self, series_max: int) -> list[Figure]:
+        """Every value of every metric of every shard, or their sums if that were too many series."""
+        return figures_of(binding.metrics(self._handle), series_max)
 
 
-def _shard_figures(shard: int, cells: list[int]) -> list[Figure]:
+def figures_of(cells: Sequence[int], series_max: int) -> list[Figure]:
+    """The figures in the cells of some shards, one behind the other."""
+    rows = [cells[start : start + METRIC_CELLS] for start in range(0, len(cells), METRIC_CELLS)]
+    if len(rows) * SERIES_PER_SHARD > series_max:
+        return _shard_figures(ALL_SHARDS, [sum(column) for column in zip(*rows, strict=True)])
+    return [figure for shard, row in enumerate(rows) for figure in _shard_figures(str(shard), row)]
+
+
+def _shard_figures(shard: str, cells: Sequence[int]) -> list[Figure]:
     return [
-        Figure(metric, shard, labels, cells[metric.first_cell + offset])
+        _figure(metric, shard, labels, cells[start : start + _cells_of(metric)])
         for metric in METRICS
-        for offset, labels in enumerate(_LABELS[metric.name])
+        for labels, start in zip(
+            _LABELS[metric.name], count(metric.first_cell, _cells_of(metric)), strict=False
+        )
     ]
+
+
+def _figure(
+    metric: MetricRow, shard: str, labels: tuple[tuple[str, str], ...], cells: Sequence[int]
+) -> Figure:
+    *buckets, value = cells
+    return Figure(metric, shard, labels, value, tuple(buckets))
+
+
+def _cells_of(metric: MetricRow) -> int:
+    """Cells of one combination of labels: one, or those of a histogram with the sum as the last."""
+    return 1 if metric.scale is None else len(metric.scale.bounds) + 2
+
+
+def _series_of(metric: MetricRow) -> int:
+    """Series of one combination of labels: one, or those of a histogram with its sum and its count."""
+    return 1 if metric.scale is None else len(metric.scale.bounds) + 3
 
 
 def _combinations(metric: MetricRow) -> list[tuple[tuple[str, str], ...]]:
@@ -89,3 +120,6 @@ def _combinations(metric: MetricRow) -> list[tuple[tuple[str, str], ...]]:
 
 
 _LABELS = {metric.name: _combinations(metric) for metric in METRICS}
+
+SERIES_PER_SHARD: Final = sum(_series_of(metric) * len(_LABELS[metric.name]) for metric in METRICS)
+"""Series that one shard has."""

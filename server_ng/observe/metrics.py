@@ -1,23 +1,30 @@
 """Metrics for Prometheus, read from one snapshot at each scrape."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-__all__ = ["SERIES_MAX", "MetricsPage", "Sample"]
+__all__ = ["SERIES_CUT", "SERIES_MAX", "Kind", "MetricsPage", "Sample", "exported"]
+
+Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+_FAMILIES: Mapping[Kind, Callable[[str, str], Metric]] = {
+    "counter": CounterMetricFamily,
+    "gauge": GaugeMetricFamily,
+    "histogram": HistogramMetricFamily,
+}
 
 SERIES_MAX = 2_000
 _PREFIX = "server_ng_"
 # Dashboards and alerts of Iggy look for these under exactly these names.
 _UNPREFIXED = frozenset({"frame_drops_total"})
-_SERIES_CUT = "server_ng_metric_series_cut"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +33,36 @@ class Sample:
 
     name: str
     """Without the prefix of the exporter."""
-    kind: Literal["counter", "gauge"]
+    kind: Kind
     help: str
     value: float
+    """Of a histogram: the sum of what was measured."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    buckets: tuple[tuple[float, int], ...] = ()
+    """Of a histogram: the largest value of each bucket and how often it was hit; the last one has no end."""
+
+    @property
+    def series(self) -> int:
+        """How many series it is."""
+        return len(self.buckets) + 2 if self.kind == "histogram" else 1
+
+    def rows(self) -> Iterator[tuple[str, Mapping[str, str], float]]:
+        """Names, labels and values of these series."""
+        name = exported(self.name)
+        if self.kind != "histogram":
+            yield name, self.labels, self.value
+            return
+        total = 0
+        for bound, hits in self.buckets:
+            total += hits
+            yield f"{name}_bucket", {**self.labels, "le": _shown(bound)}, total
+        yield f"{name}_count", self.labels, total
+        yield f"{name}_sum", self.labels, self.value
+
+
+SERIES_CUT = Sample(
+    "metric_series_cut", "gauge", "Series left out of this page, because there were too many.", 0
+)
 
 
 class _Snapshot(Collector):
@@ -43,29 +76,35 @@ class _Snapshot(Collector):
     def collect(self) -> Iterable[Metric]:
         samples = self._snapshot()
         families: dict[str, Metric] = {}
-        for sample in samples[: self._series_max]:
+        room, cut = self._series_max, 0
+        for sample in samples:
+            if sample.series > room:
+                room, cut = 0, cut + sample.series
+                continue
+            room -= sample.series
             if sample.name not in families:
                 families[sample.name] = _family(sample)
-            name = _exported(sample.name)
-            families[sample.name].add_sample(name, dict(sample.labels), sample.value)
-        cut = max(0, len(samples) - self._series_max)
+            for name, labels, value in sample.rows():
+                families[sample.name].add_sample(name, dict(labels), value)
         yield from families.values()
-        yield GaugeMetricFamily(
-            _SERIES_CUT, "Series left out of this page, because there were too many.", cut
-        )
+        yield GaugeMetricFamily(exported(SERIES_CUT.name), SERIES_CUT.help, cut)
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: without it, registering would take a snapshot before there is an engine."""
         return ()
 
 
-def _exported(name: str) -> str:
+def _shown(bound: float) -> str:
+    return "+Inf" if math.isinf(bound) else repr(float(bound))
+
+
+def exported(name: str) -> str:
+    """The name on the page."""
     return name if name in _UNPREFIXED else f"{_PREFIX}{name}"
 
 
 def _family(sample: Sample) -> Metric:
-    family = CounterMetricFamily if sample.kind == "counter" else GaugeMetricFamily
-    return family(_exported(sample.name), sample.help)
+    return _FAMILIES[sample.kind](exported(sample.name), sample.help)
 
 
 class MetricsPage:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x372FD27477ADF98D
+TABLES_DIGEST: Final = 0x74FADD3DC4439C81
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 87
+METRIC_CELLS: Final = 245
 
 
 class Command(IntEnum):
@@ -437,6 +437,7 @@ class ReplyOutcome(IntEnum):
     DENIED = 1
     REJECTED = 2
     EVICTED = 3
+    BUSY = 4
 
 
 class LoginOutcome(IntEnum):
@@ -445,6 +446,17 @@ class LoginOutcome(IntEnum):
     OK = 0
     REFUSED = 1
     BUSY = 2
+
+
+class RequestClass(IntEnum):
+    """What a request asked for."""
+
+    SEND = 0
+    POLL = 1
+    OFFSET = 2
+    METADATA = 3
+    SESSION = 4
+    OWN = 5
 
 
 class ExitStatus(IntEnum):
@@ -489,15 +501,24 @@ class LabelRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ScaleRow:
+    """How a histogram measures: the bounds of its buckets in small units, and how many make one that is shown."""
+
+    per_unit: int
+    bounds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MetricRow:
     """A metric of a shard; its cells begin at `first_cell`, the last label varying fastest."""
 
     id: int
     name: str
-    kind: Literal["counter", "gauge"]
+    kind: Literal["counter", "gauge", "histogram"]
     help: str
     labels: tuple[LabelRow, ...]
     first_cell: int
+    scale: ScaleRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -869,18 +890,18 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "replies_total",
         "counter",
         "Replies sent, by how the request ended.",
-        (LabelRow("outcome", ("ok", "denied", "rejected", "evicted")),),
+        (LabelRow("outcome", ("ok", "denied", "rejected", "evicted", "busy")),),
         70,
     ),
-    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 74),
-    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 75),
+    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 75),
+    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 76),
     MetricRow(
         10,
         "accept_pauses_total",
         "counter",
         "Times accepting paused for want of descriptors or places.",
         (),
-        76,
+        77,
     ),
     MetricRow(
         11,
@@ -888,19 +909,19 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Entries taken from the mailboxes of other shards.",
         (),
-        77,
+        78,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 78),
-    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 79),
-    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 80),
-    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 81),
+    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 79),
+    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 80),
+    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 81),
+    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 82),
     MetricRow(
         16,
         "logins_total",
         "counter",
         "Logins by password, by how they ended.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
-        82,
+        83,
     ),
     MetricRow(
         17,
@@ -908,7 +929,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Log events of the native side lost because their ring was full.",
         (),
-        85,
+        86,
     ),
     MetricRow(
         18,
@@ -916,7 +937,146 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times the record ring to the control plane was full.",
         (),
-        86,
+        87,
+    ),
+    MetricRow(
+        19,
+        "request_seconds",
+        "histogram",
+        "From a request's arrival, whole, to its reply, by what it asked for.",
+        (LabelRow("class", ("send", "poll", "offset", "metadata", "session", "own")),),
+        88,
+        ScaleRow(
+            1000000,
+            (
+                50,
+                100,
+                200,
+                300,
+                500,
+                1000,
+                2000,
+                3000,
+                5000,
+                10000,
+                20000,
+                50000,
+                100000,
+                200000,
+                500000,
+                1000000,
+                5000000,
+            ),
+        ),
+    ),
+    MetricRow(
+        20,
+        "journal_sync_seconds",
+        "histogram",
+        "From handing a block of the journal to the disk, or asking for a sync, until it is synced.",
+        (),
+        202,
+        ScaleRow(
+            1000000,
+            (
+                50,
+                100,
+                200,
+                300,
+                500,
+                1000,
+                2000,
+                3000,
+                5000,
+                10000,
+                20000,
+                50000,
+                100000,
+                200000,
+                500000,
+                1000000,
+                5000000,
+            ),
+        ),
+    ),
+    MetricRow(
+        21,
+        "journal_block_bytes",
+        "histogram",
+        "Sizes of the blocks of the journal: what is written, and synced, at once.",
+        (),
+        221,
+        ScaleRow(1, (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)),
+    ),
+    MetricRow(
+        22,
+        "messages_appended_total",
+        "counter",
+        "Messages of batches that were confirmed to their producers.",
+        (),
+        231,
+    ),
+    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of these batches.", (), 232),
+    MetricRow(24, "messages_polled_total", "counter", "Messages that polls answered with.", (), 233),
+    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of these messages.", (), 234),
+    MetricRow(
+        26,
+        "partition_requests_waiting",
+        "gauge",
+        "Requests for partitions that wait for a log or a disk.",
+        (),
+        235,
+    ),
+    MetricRow(
+        27,
+        "mailbox_entries_waiting",
+        "gauge",
+        "Entries that wait in the mailboxes from other shards.",
+        (),
+        236,
+    ),
+    MetricRow(
+        28,
+        "unflushed_bytes",
+        "gauge",
+        "Bytes of messages that are in the journal and not in segments yet.",
+        (),
+        237,
+    ),
+    MetricRow(
+        29,
+        "segment_writes_put_off_total",
+        "counter",
+        "Times that messages could not be written to segments for want of space or descriptors, and wait.",
+        (),
+        238,
+    ),
+    MetricRow(30, "groups_open", "gauge", "Groups open, the one of the metadata included.", (), 239),
+    MetricRow(31, "journal_files", "gauge", "Files of the journal.", (), 240),
+    MetricRow(32, "journal_live_bytes", "gauge", "Bytes in the journal that are needed still.", (), 241),
+    MetricRow(
+        33,
+        "journal_live_bytes_max",
+        "gauge",
+        "Bytes that the journal may need before requests are turned away.",
+        (),
+        242,
+    ),
+    MetricRow(
+        34,
+        "damaged_polls_total",
+        "counter",
+        "Polls that met stored messages that are damaged or missing.",
+        (),
+        243,
+    ),
+    MetricRow(
+        35,
+        "damaged_partitions",
+        "gauge",
+        "Partitions in which a poll of this run met damage.",
+        (),
+        244,
     ),
 )
 

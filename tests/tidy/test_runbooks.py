@@ -1,4 +1,4 @@
-"""Each way to end has a page for the one who is woken by it."""
+"""Each way to end, and each alert, has a page for the one who is woken by it."""
 
 import re
 from pathlib import Path
@@ -18,9 +18,12 @@ def faults(folder: Path) -> list[str]:
         page = folder / f"exit-{status.value}.md"
         if not page.is_file():
             found.append(f"{page.name} is missing")
-        elif re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE) != HEADINGS:
+    for page in sorted(folder.glob("*.md")):
+        if page.name == "README.md":
+            continue
+        if re.findall(r"^## (.+)$", page.read_text(), re.MULTILINE) != HEADINGS:
             found.append(f"{page.name} has other headings")
-        if f"(exit-{status.value}.md)" not in index:
+        if f"({page.name})" not in index:
             found.append(f"README.md does not lead to {page.name}")
     known = {f"exit-{status.value}.md" for status in ExitStatus}
     return found + [
@@ -41,5 +44,7 @@ def test_planted_faults_are_found(root: Path, tmp_path: Path) -> None:
     assert faults(tmp_path) == [
         "exit-70.md is missing",
         "exit-74.md has other headings",
+        "exit-99.md has other headings",
+        "README.md does not lead to exit-99.md",
         "exit-99.md is for no status",
     ]

@@ -13,6 +13,7 @@ GENERATED = frozenset(
         "native/abi/include/server_ng.h",
         "configs/server.toml",
         "docs/coming-from-iggy.md",
+        "docs/metrics.md",
     }
 )
 

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use ng_io::{Buffer, Handle, Instant};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::eviction::EvictionReason;
+use ng_wire::table::request_class::RequestClass;
 
 use crate::input::Input;
 use crate::limits::OUTPUT_BYTES_HIGH;
@@ -16,6 +17,19 @@ pub struct Bound {
     pub session: u64,
     /// Who logged in.
     pub user_id: u32,
+}
+
+/// The request of a connection that is being served, for whoever measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What it asks for.
+    pub class: RequestClass,
+    /// When all of it was there.
+    pub at: Instant,
+    /// Messages that it brings.
+    pub messages: u32,
+    /// Bytes of these messages.
+    pub bytes: u64,
 }
 
 /// What a service may know and change of a connection.
@@ -31,6 +45,8 @@ pub struct Peer {
     pub bound: Option<Bound>,
     /// Its session has ended elsewhere, for this reason: its next request is told so.
     pub ended: Option<EvictionReason>,
+    /// What it waits for, if that is known.
+    pub asked: Option<Asked>,
 }
 
 /// How far a connection is from its end.

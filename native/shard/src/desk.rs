@@ -3,6 +3,7 @@
 //! A request is answered here, by the first shard when it concerns what exists once in a process, or by the shard that owns
 //! the partition.
 
+mod measuring;
 mod messages;
 mod orders;
 mod reads;
@@ -32,6 +33,8 @@ use ng_wire::table::outcome::ReplyOutcome;
 use ng_wire::table::permission::Requirement;
 use ng_wire::table::roster::{NodeRole, NodeStatus};
 use ng_wire::table::transport::Transport;
+
+pub use measuring::Answered;
 
 use crate::enrolment::Asker;
 use crate::facts::{IGGY_VERSION, NODE_NAME, NodeFacts};
@@ -89,6 +92,8 @@ pub struct Desk {
     pub own_partitions: Vec<Box<PartitionRequest>>,
     /// Whose turn it is in each topic whose producers leave that to the server.
     pub balance: BTreeMap<(u32, u32), u32>,
+    /// Requests answered in this turn.
+    pub answered: Answered,
     /// The largest frame a session may send, header included.
     pub frame_bytes_max: u32,
     /// When a dropped frame was last told of.
@@ -151,7 +156,10 @@ impl Desk {
             return decision;
         }
         match command {
-            Ok(command) => self.perform(command, id, peer, header, body),
+            Ok(command) => {
+                self.begin(peer, command);
+                self.perform(command, id, peer, header, body)
+            }
             Err(unknown) => Decision::Denied(unknown.status()),
         }
     }
@@ -198,7 +206,7 @@ impl Desk {
             Command::GetStream | Command::GetStreams | Command::GetTopic | Command::GetTopics => {
                 self.read(command, body)
             }
-            Command::SendMessages => self.send(id, header, body),
+            Command::SendMessages => self.send(id, peer, header, body),
             Command::PollMessages => self.poll(id, header, body),
             Command::GetConsumerOffset => self.stored_offset(id, header, body),
             Command::StoreConsumerOffset => self.store_offset(id, header, body),
@@ -294,13 +302,16 @@ impl Desk {
     ) -> Served {
         let (outcome, served) = match decision {
             Decision::Waiting => return Served::Waiting,
-            Decision::Answered(answer) => write_answer(peer, header, answer, reply),
+            Decision::Answered(answer) => {
+                self.count_polled(&answer);
+                write_answer(peer, header, answer, reply)
+            }
             Decision::Denied(error) => {
                 reply::denied(reply, header, error);
-                (ReplyOutcome::Denied, Served::Answered)
+                (denial(error), Served::Answered)
             }
         };
-        self.metrics.add(Cell::reply(outcome), 1);
+        self.end(peer, outcome);
         served
     }
 }
@@ -415,7 +426,7 @@ fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: 
         }
         Answer::Denied(error) => {
             reply::denied(reply, header, error);
-            return (ReplyOutcome::Denied, Served::Answered);
+            return (denial(error), Served::Answered);
         }
         Answer::Refused(error) => return refuse(header, error, reply),
         Answer::Evicted(reason) => {
@@ -435,11 +446,21 @@ const fn logged(op: u64) -> Position {
 fn refuse(header: &RequestHeader, error: ErrorCode, reply: &mut Vec<u8>) -> Outcome {
     if Operation::from_code(header.operation).is_some_and(Operation::has_result_section) {
         reply::rejected(reply, header, UNLOGGED, error);
-        (ReplyOutcome::Rejected, Served::Answered)
+        let outcome = if is_busy(error) { ReplyOutcome::Busy } else { ReplyOutcome::Rejected };
+        (outcome, Served::Answered)
     } else {
         reply::denied(reply, header, error);
-        (ReplyOutcome::Denied, Served::Answered)
+        (denial(error), Served::Answered)
     }
+}
+
+/// How a refusal in the status is counted: for want of room, or for good.
+const fn denial(error: ErrorCode) -> ReplyOutcome {
+    if is_busy(error) { ReplyOutcome::Busy } else { ReplyOutcome::Denied }
+}
+
+const fn is_busy(error: ErrorCode) -> bool {
+    matches!(error, ErrorCode::TransientNotAccepted)
 }
 
 impl Service for Desk {
@@ -460,6 +481,7 @@ impl Service for Desk {
         reply: &mut Vec<u8>,
     ) -> Served {
         self.metrics.add(const { Cell::of(Metric::Requests) }, 1);
+        peer.asked = None;
         if let Some(body) = body {
             let decision = self.judge(id, peer, header, body);
             return self.write(peer, header, decision, reply);

@@ -139,6 +139,11 @@ impl Mailboxes {
         self.incoming.iter().flatten().all(Consumer::is_empty)
     }
 
+    /// How many frames are waiting to be received.
+    pub fn waiting(&self) -> usize {
+        self.incoming.iter().flatten().map(Consumer::slots).sum()
+    }
+
     /// Whether frames wait for room in another shard's ring.
     pub fn is_blocked(&self) -> bool {
         self.outgoing.iter().flatten().any(|outgoing| !outgoing.outbox.is_empty())
@@ -215,6 +220,7 @@ mod tests {
         assert!(sender.try_send(ShardId(1), closed(64)).is_err());
         sender.send(ShardId(1), closed(64));
         sender.send(ShardId(1), closed(65));
+        assert_eq!((sender.waiting(), receiver.waiting()), (0, 64));
         assert!(sender.is_blocked());
         assert_eq!(receiver.receive().map(|envelope| client_id(&envelope)), Some(0));
         assert!(sender.try_send(ShardId(1), closed(99)).is_err(), "nothing overtakes the outbox");

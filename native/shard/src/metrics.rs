@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ng_wire::table::metric::{CELLS, Cell};
+use ng_wire::table::metric::{CELLS, Cell, HistogramCells};
+use ng_wire::table::scale::Tally;
 
 /// One shard's cells, a cache line apart from the next shard's. Relaxed loads and stores: there is one writer, and a
 /// reader wants figures, not an instant.
@@ -28,6 +29,19 @@ impl MetricsRow {
     /// Sets a gauge, or a counter that is kept elsewhere. Only the shard's own thread may.
     pub fn set(&self, cell: Cell, value: u64) {
         self.cells[cell.index()].store(value, Ordering::Relaxed);
+    }
+
+    /// Counts a value in a histogram. Only the shard's own thread may.
+    pub fn observe(&self, cells: HistogramCells, value: u64) {
+        self.add(cells.bucket(value), 1);
+        self.add(cells.sum(), value);
+    }
+
+    /// Shows a histogram that is kept elsewhere. Only the shard's own thread may.
+    pub fn show(&self, cells: HistogramCells, tally: &Tally) {
+        for (cell, value) in cells.all().zip(tally.cells()) {
+            self.set(cell, *value);
+        }
     }
 
     /// Reads one cell.

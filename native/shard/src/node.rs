@@ -9,7 +9,7 @@ use ng_catalog::Catalog;
 use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
 use ng_net::Limits;
 
-use crate::desk::Desk;
+use crate::desk::{Answered, Desk};
 use crate::directory;
 use crate::facts::NodeFacts;
 use crate::identity::ShardId;
@@ -124,6 +124,7 @@ pub fn open<E: Environment>(
             totals: totals.clone(),
             own_partitions: Vec::new(),
             balance: BTreeMap::new(),
+            answered: Answered::default(),
             frame_bytes_max: settings.frame_bytes_max,
             drop_told: None,
             now: facts.started,

@@ -20,6 +20,11 @@ impl<T> Tickets<T> {
         Self { rows: Vec::new(), free: Vec::new(), rows_max }
     }
 
+    /// How many rows are filed.
+    pub fn count(&self) -> usize {
+        self.rows.len() - self.free.len()
+    }
+
     /// Files a row and returns its ticket; a full table gives the content back.
     pub fn file(&mut self, content: T) -> Result<u64, T> {
         let row = match self.free.pop() {
@@ -56,8 +61,11 @@ mod tests {
     #[test]
     fn a_ticket_is_good_once() {
         let mut tickets = Tickets::new(2);
+        assert_eq!(tickets.count(), 0);
         let first = tickets.file("first").expect("room");
+        assert_eq!(tickets.count(), 1);
         assert_eq!(tickets.redeem(first), Some("first"));
+        assert_eq!(tickets.count(), 0);
         assert_eq!(tickets.redeem(first), None);
         let second = tickets.file("second").expect("room");
         assert_ne!(first, second, "the row is reused under another generation");

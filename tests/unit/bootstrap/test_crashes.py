@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from server_ng.bootstrap.crashes import record_crash, tell_last_crash
+from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
 from server_ng.wire.tables import ExitStatus
 
 
@@ -23,6 +23,15 @@ def test_a_crash_is_told(tmp_path: Path) -> None:
     assert (line["event"], line["log_level"]) == ("last_crash", "warning")
     assert (line["status"], line["thread"]) == (70, "control plane")
     assert line["reason"] == 'a "quoted"\nreason'
+
+
+def test_the_next_run_knows_status_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "last_crash.json"
+    assert tell_last_crash(path) is None
+    path.write_text('{"status": 74, "name": "", "thread": "", "reason": "", "at_micros": 1500000}')
+    assert tell_last_crash(path) == LastCrash(74, 1.5)
+    path.write_text('{"status": [], "name": "", "thread": "", "reason": "", "at_micros": 1}')
+    assert tell_last_crash(path) is None
 
 
 def test_without_a_crash_nothing_is_said(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The metrics page: names, labels, and its bound."""
 
+import math
 from collections.abc import Sequence
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -10,6 +11,7 @@ _DROPS = Sample(
     "frame_drops_total", "counter", "Drops.", 3, {"shard": "0", "variant": "client_request", "reason": "full"}
 )
 _OPEN = [Sample("connections_open", "gauge", "Open.", n + 1, {"shard": str(n)}) for n in range(2)]
+_TOOK = Sample("took_seconds", "histogram", "Took.", 12.5, {}, ((0.001, 2), (1.0, 3), (math.inf, 4)))
 
 
 def series(page: MetricsPage) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
@@ -65,8 +67,27 @@ def test_there_are_never_more_series_than_the_bound_and_the_rest_is_counted() ->
     assert series(MetricsPage(lambda: _OPEN))["server_ng_metric_series_cut", frozenset()] == 0
 
 
+def test_a_histogram_has_cumulative_buckets_a_count_and_a_sum() -> None:
+    found = series(MetricsPage(lambda: [_TOOK]))
+    buckets = [
+        found["server_ng_took_seconds_bucket", frozenset({("le", le)})] for le in ("0.001", "1.0", "+Inf")
+    ]
+    assert buckets == [2, 5, 9]
+    assert found["server_ng_took_seconds_count", frozenset()] == 9
+    assert found["server_ng_took_seconds_sum", frozenset()] == 12.5
+
+
+def test_a_histogram_is_shown_whole_or_not_at_all() -> None:
+    for room in range(60):
+        found = series(MetricsPage(lambda: [_OPEN[0], _TOOK, _OPEN[1]], room))
+        shown = sum(name.startswith("server_ng_took_seconds") for name, _ in found)
+        kept = shown + sum(name == "server_ng_connections_open" for name, _ in found)
+        assert shown in (0, 5)
+        assert found["server_ng_metric_series_cut", frozenset()] == 7 - kept
+
+
 def test_open_metrics_are_served_to_who_asks_for_them() -> None:
-    page = MetricsPage(lambda: [_DROPS])
+    page = MetricsPage(lambda: [_DROPS, _TOOK])
     text, content_type = page.render("application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     assert text.decode().endswith("# EOF\n")

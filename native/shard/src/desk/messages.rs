@@ -1,7 +1,7 @@
 //! Requests for partitions on their way to the shards that own them.
 
 use ng_catalog::Missing;
-use ng_net::ConnectionId;
+use ng_net::{ConnectionId, Peer};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::replica::Level;
 use ng_wire::reply::POLL_HEADER_BYTES;
@@ -20,12 +20,21 @@ use crate::log::{Consumer, Poll, PollStrategy};
 
 impl Desk {
     /// Sends a batch to the log of its partition.
-    pub(super) fn send(&mut self, id: ConnectionId, header: &RequestHeader, body: &[u8]) -> Decision {
+    pub(super) fn send(
+        &mut self,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Decision {
         let Ok(messages) = SendMessages::decode(body) else {
             return Decision::Denied(ErrorCode::InvalidCommand);
         };
         if let Err(error) = messages.check() {
             return Decision::Denied(error);
+        }
+        if let Some(asked) = &mut peer.asked {
+            (asked.messages, asked.bytes) = (messages.messages, messages.batch.len() as u64);
         }
         match self.place_of_batch(&messages) {
             Ok((place, level)) => {

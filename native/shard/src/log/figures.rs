@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ng_io::Environment;
+use ng_storage::journal::shell::Measured;
 use ng_storage::store::GroupFigures;
 
 use super::machine::{Machine, MetadataMachine};
@@ -19,6 +20,19 @@ pub struct PartitionFigures {
     pub messages: u64,
     /// The offset of the last message, 0 if there is none.
     pub current_offset: u64,
+}
+
+/// How a shard stands with its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskFigures {
+    /// Groups that are open.
+    pub groups: usize,
+    /// Bytes of batches that are in no segment yet.
+    pub unflushed_bytes: usize,
+    /// Files of the journal.
+    pub journal_files: u32,
+    /// Bytes in the journal that count, and how many there may be.
+    pub journal_live_bytes: (u64, u64),
 }
 
 /// Groups of which the figures changed since they were looked at.
@@ -38,6 +52,23 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
         };
         Some(PartitionFigures { segments, bytes, messages, current_offset })
+    }
+
+    /// How the shard stands with its disk.
+    #[must_use]
+    pub fn disk_figures(&self) -> DiskFigures {
+        DiskFigures {
+            groups: self.groups.len(),
+            unflushed_bytes: self.storing.store.buffered_bytes(),
+            journal_files: self.journal.files(),
+            journal_live_bytes: self.journal.live_bytes(),
+        }
+    }
+
+    /// How large the blocks of the journal were, and how long their syncs took.
+    #[must_use]
+    pub const fn journal_measured(&self) -> &Measured {
+        self.shell.measured()
     }
 
     /// At most so many of the partitions of which the figures are others than they were; each once.

@@ -40,7 +40,7 @@ mod wheel;
 
 pub use arriving::LogRequest;
 pub use cutting::CutEnd;
-pub use figures::PartitionFigures;
+pub use figures::{DiskFigures, PartitionFigures};
 pub use group::{Body, Ticket};
 pub use keeping::Keeping;
 pub use machine::{Executed, MetadataMachine};

@@ -97,6 +97,12 @@ pub enum PollRefusal {
 }
 
 impl PollRefusal {
+    /// Whether it is for what the disk holds, and will be so again.
+    #[must_use]
+    pub const fn is_damage(self) -> bool {
+        matches!(self, Self::BatchChecksum | Self::MessageChecksum | Self::Unreadable)
+    }
+
     /// The status that a client is told.
     #[must_use]
     pub const fn status(self) -> ErrorCode {

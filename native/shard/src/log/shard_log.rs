@@ -59,6 +59,8 @@ pub struct LogCounts {
     pub busy: u64,
     /// Bodies read back from the journal.
     pub read: u64,
+    /// Times that the segments of a group had to wait for space or descriptors.
+    pub put_off: u64,
 }
 
 /// Where a group of a shard stands.

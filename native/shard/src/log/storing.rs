@@ -119,7 +119,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.ending.remove(&group);
                 self.outgoing.push_back(Outgoing::Removed { group });
             }
-            store::Effect::Pressure { .. } => {}
+            store::Effect::Pressure { .. } => self.counts.put_off += 1,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a shard publishes at the end of a turn.
 
 use ng_io::{Driver, Environment};
-use ng_wire::table::metric::{Cell, Metric};
+use ng_wire::table::metric::{Cell, HistogramCells, Metric};
 use ng_wire::table::outcome::LoginOutcome;
 
 use super::Shard;
@@ -34,6 +34,8 @@ impl<E: Environment> Shard<E> {
             metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
             metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
         }
+        self.publish_log();
+        self.desk.measure_answered(|| self.driver.now());
         // Rung every turn that left something for Python: a bell that is not slept on costs one load.
         let told = self.desk.log.told();
         let records = self.desk.registry.as_mut().is_some_and(|registry| registry.take_written());
@@ -41,5 +43,27 @@ impl<E: Environment> Shard<E> {
             self.events_told = told;
             self.python_bell.ring();
         }
+    }
+
+    fn publish_log(&self) {
+        let metrics = &self.desk.metrics;
+        let disk = self.log.disk_figures();
+        let (live_bytes, live_bytes_max) = disk.journal_live_bytes;
+        for (cell, value) in [
+            (const { Cell::of(Metric::PartitionRequestsWaiting) }, self.owned.waiting() as u64),
+            (const { Cell::of(Metric::MailboxEntriesWaiting) }, self.desk.mailboxes.waiting() as u64),
+            (const { Cell::of(Metric::UnflushedBytes) }, disk.unflushed_bytes as u64),
+            (const { Cell::of(Metric::SegmentWritesPutOff) }, self.log.counts().put_off),
+            (const { Cell::of(Metric::GroupsOpen) }, disk.groups as u64),
+            (const { Cell::of(Metric::JournalFiles) }, disk.journal_files.into()),
+            (const { Cell::of(Metric::JournalLiveBytes) }, live_bytes),
+            (const { Cell::of(Metric::JournalLiveBytesMax) }, live_bytes_max),
+            (const { Cell::of(Metric::DamagedPartitions) }, self.owned.damaged() as u64),
+        ] {
+            metrics.set(cell, value);
+        }
+        let measured = self.log.journal_measured();
+        metrics.show(const { HistogramCells::of(Metric::JournalSyncSeconds, 0) }, &measured.sync_micros);
+        metrics.show(const { HistogramCells::of(Metric::JournalBlockBytes, 0) }, &measured.block_bytes);
     }
 }

@@ -1,11 +1,14 @@
 //! A shard as the owner of partitions: requests for them, from its own connections and from those of other shards.
 
+use std::collections::BTreeSet;
+
 use ng_catalog::replies::PartitionFigures;
 use ng_io::Environment;
 use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, Rejection, offsets_body};
 use ng_wire::reply::{self, Confirmation};
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::operation::Operation;
 
 use super::Shard;
@@ -31,6 +34,25 @@ const PURGES_MAX: usize = 256;
 pub(super) struct Owned {
     waiting: Tickets<Waiting>,
     purges: Tickets<(u64, u64)>,
+    /// Partitions in which a poll met damage.
+    damaged: BTreeSet<u64>,
+}
+
+impl Owned {
+    /// Requests of clients that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.count()
+    }
+
+    /// Partitions in which a poll met damage.
+    pub(super) fn damaged(&self) -> usize {
+        self.damaged.len()
+    }
+
+    /// What was in a partition is gone, and its damage with it.
+    pub(super) fn emptied(&mut self, group: u64) {
+        self.damaged.remove(&group);
+    }
 }
 
 /// A connection that waits for the log of a partition.
@@ -56,7 +78,11 @@ impl Unanswered {
 
 impl Default for Owned {
     fn default() -> Self {
-        Self { waiting: Tickets::new(WAITING_MAX), purges: Tickets::new(PURGES_MAX) }
+        Self {
+            waiting: Tickets::new(WAITING_MAX),
+            purges: Tickets::new(PURGES_MAX),
+            damaged: BTreeSet::new(),
+        }
     }
 }
 
@@ -139,7 +165,13 @@ impl<E: Environment> Shard<E> {
         };
         let answer = match answer {
             Ok(polled) => Answer::Polled { partition: place.partition, polled: Box::new(polled) },
-            Err(refusal) => Answer::Denied(refusal.status()),
+            Err(refusal) => {
+                if refusal.is_damage() {
+                    self.owned.damaged.insert(place.group);
+                    self.desk.metrics.add(const { Cell::of(Metric::DamagedPolls) }, 1);
+                }
+                Answer::Denied(refusal.status())
+            }
         };
         self.answer_on(shard, unanswered.with(answer));
     }
@@ -191,6 +223,9 @@ impl<E: Environment> Shard<E> {
             LogAnswer::NoGroup => Fate::UnknownGroup,
             _ => Fate::Busy,
         };
+        if fate == Fate::Done {
+            self.owned.emptied(group);
+        }
         let mut fates = Fates::default();
         fates.add(OrderKind::Purge, group, fate);
         self.report(pass, fates);

@@ -74,3 +74,36 @@ fn every_change_is_told_once() {
     let told = node.log.changed_figures(100).first().map(|(_, figures)| figures.messages);
     assert_eq!(told, Some(figures(&mut node, GROUP).messages));
 }
+
+#[test]
+fn what_a_full_disk_puts_off_is_counted_and_waits_in_memory_until_there_is_room() {
+    let mut node = Node::new(28);
+    node.flush();
+    assert_eq!((node.log.counts().put_off, node.log.disk_figures().unflushed_bytes), (0, 0));
+    node.environment.set_capacity(0);
+    node.send(1, &[50_000; 3]);
+    node.until("a refusal", |node| (node.log.counts().put_off > 0).then_some(()));
+    assert!(node.log.disk_figures().unflushed_bytes > 150_000);
+    let (live, live_max) = node.log.disk_figures().journal_live_bytes;
+    assert!(live > 150_000 && live < live_max);
+    node.environment.set_capacity(u64::MAX);
+    node.until("room", |node| (node.log.disk_figures().unflushed_bytes == 0).then_some(()));
+}
+
+#[test]
+fn each_block_of_the_journal_is_measured_with_its_sync() {
+    let mut node = Node::new(29);
+    let blocks = |node: &Node| {
+        let measured = node.log.journal_measured();
+        let count = |cells: &[u64]| cells[..cells.len() - 1].iter().sum::<u64>();
+        (count(measured.block_bytes.cells()), count(measured.sync_micros.cells()))
+    };
+    let before = blocks(&node);
+    for id in 0..5 {
+        node.send(id * 3, &[50]);
+    }
+    let after = blocks(&node);
+    assert!(after.0 >= before.0 + 5 && after.1 >= before.1 + 5, "{before:?} to {after:?}");
+    let sum = node.log.journal_measured().block_bytes.cells().last().copied();
+    assert!(sum.is_some_and(|bytes| bytes >= after.0 * 4096));
+}

@@ -28,6 +28,12 @@ impl PrepareJournal {
         slots.live_bytes() > self.limits.live_bytes_max() / 2 || slots.prepares() > self.limits.slots_max / 2
     }
 
+    /// Bytes of what counts, and how many there may be.
+    #[must_use]
+    pub fn live_bytes(&self) -> (u64, u64) {
+        (self.groups.slots().live_bytes(), self.limits.live_bytes_max())
+    }
+
     pub(super) fn admit(&self, copy: &RecordCopy<'_>) -> Result<Fitting, Refused> {
         let header = &copy.header;
         if self.failed {

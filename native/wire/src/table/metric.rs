@@ -1,9 +1,11 @@
-//! The counters and gauges of the native side, and the dense array of cells a shard keeps them in.
+//! The counters, gauges and histograms of the native side, and the dense array of cells a shard keeps them in.
 
 use super::close_reason::CloseReason;
 use super::coded;
 use super::frame_drop::{DropReason, FrameVariant};
 use super::outcome::{LoginOutcome, ReplyOutcome};
+use super::request_class::RequestClass;
+use super::scale::{BYTES, SECONDS, Scale};
 
 coded! {
     /// How the value of a metric moves.
@@ -12,6 +14,8 @@ coded! {
         Counter = 0, "counter";
         /// Grows and shrinks.
         Gauge = 1, "gauge";
+        /// Counts what was measured by how much it was, and sums it up.
+        Histogram = 2, "histogram";
     }
 }
 
@@ -37,12 +41,16 @@ pub struct MetricRow {
     pub help: &'static str,
     /// At most two labels; the last one varies fastest.
     pub labels: &'static [Label],
+    /// How a histogram measures; nothing else has one.
+    pub scale: Option<&'static Scale>,
 }
 
 macro_rules! metrics {
-    ($( $(#[doc = $help:literal])+ $variant:ident = $id:literal, $kind:ident, $name:literal
+    (@scale) => { None };
+    (@scale $scale:ident) => { Some(&$scale) };
+    ($( $(#[doc = $help:literal])+ $variant:ident = $id:literal, $kind:ident $(($scale:ident))?, $name:literal
         $(, $label:literal: $values:ident)*; )+) => {
-        /// A counter or gauge a shard keeps.
+        /// A counter, gauge or histogram a shard keeps.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Metric {
@@ -63,6 +71,7 @@ macro_rules! metrics {
                         kind: MetricKind::$kind,
                         help: concat!($($help),+).trim_ascii(),
                         labels: &[$( Label { name: $label, values: $values::NAMES } ),*],
+                        scale: metrics!(@scale $($scale)?),
                     }, )+
                 }
             }
@@ -109,6 +118,40 @@ metrics! {
     LogEventsLost = 17, Counter, "log_events_lost_total";
     /// Times the record ring to the control plane was full.
     RecordRingFull = 18, Counter, "record_ring_full_total";
+    /// From a request's arrival, whole, to its reply, by what it asked for.
+    RequestSeconds = 19, Histogram(SECONDS), "request_seconds", "class": RequestClass;
+    /// From handing a block of the journal to the disk, or asking for a sync, until it is synced.
+    JournalSyncSeconds = 20, Histogram(SECONDS), "journal_sync_seconds";
+    /// Sizes of the blocks of the journal: what is written, and synced, at once.
+    JournalBlockBytes = 21, Histogram(BYTES), "journal_block_bytes";
+    /// Messages of batches that were confirmed to their producers.
+    MessagesAppended = 22, Counter, "messages_appended_total";
+    /// Bytes of these batches.
+    MessageBytesAppended = 23, Counter, "message_bytes_appended_total";
+    /// Messages that polls answered with.
+    MessagesPolled = 24, Counter, "messages_polled_total";
+    /// Bytes of these messages.
+    MessageBytesPolled = 25, Counter, "message_bytes_polled_total";
+    /// Requests for partitions that wait for a log or a disk.
+    PartitionRequestsWaiting = 26, Gauge, "partition_requests_waiting";
+    /// Entries that wait in the mailboxes from other shards.
+    MailboxEntriesWaiting = 27, Gauge, "mailbox_entries_waiting";
+    /// Bytes of messages that are in the journal and not in segments yet.
+    UnflushedBytes = 28, Gauge, "unflushed_bytes";
+    /// Times that messages could not be written to segments for want of space or descriptors, and wait.
+    SegmentWritesPutOff = 29, Counter, "segment_writes_put_off_total";
+    /// Groups open, the one of the metadata included.
+    GroupsOpen = 30, Gauge, "groups_open";
+    /// Files of the journal.
+    JournalFiles = 31, Gauge, "journal_files";
+    /// Bytes in the journal that are needed still.
+    JournalLiveBytes = 32, Gauge, "journal_live_bytes";
+    /// Bytes that the journal may need before requests are turned away.
+    JournalLiveBytesMax = 33, Gauge, "journal_live_bytes_max";
+    /// Polls that met stored messages that are damaged or missing.
+    DamagedPolls = 34, Counter, "damaged_polls_total";
+    /// Partitions in which a poll of this run met damage.
+    DamagedPartitions = 35, Gauge, "damaged_partitions";
 }
 
 /// How many cells an array of every metric with every combination of labels has.
@@ -123,7 +166,8 @@ impl Cell {
     /// elsewhere.
     #[must_use]
     pub const fn of(metric: Metric) -> Self {
-        assert!(metric.row().labels.is_empty(), "a labelled metric has a constructor of its own");
+        let row = metric.row();
+        assert!(row.labels.is_empty() && row.scale.is_none(), "such a metric has a constructor of its own");
         Self(metric.first_cell())
     }
 
@@ -152,10 +196,50 @@ impl Cell {
         Self(Metric::Logins.first_cell() + outcome as usize)
     }
 
+    /// The cells of the histogram of requests of `class`.
+    #[must_use]
+    pub const fn request_seconds(class: RequestClass) -> HistogramCells {
+        HistogramCells::of(Metric::RequestSeconds, class as usize)
+    }
+
     /// The place in the array, below [`CELLS`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.0
+    }
+}
+
+/// The cells of one histogram: how often each bucket of its scale was hit, the last beyond all bounds, and the sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistogramCells {
+    first: usize,
+    scale: &'static Scale,
+}
+
+impl HistogramCells {
+    /// Those of a histogram, with the combination of label values at this place.
+    #[must_use]
+    pub const fn of(metric: Metric, place: usize) -> Self {
+        let scale = metric.row().scale.expect("the metric is a histogram");
+        assert!(place < metric.combinations(), "the metric has no such label values");
+        Self { first: metric.first_cell() + place * scale.cells(), scale }
+    }
+
+    /// The cell to count a value in.
+    #[must_use]
+    pub fn bucket(self, value: u64) -> Cell {
+        Cell(self.first + self.scale.bucket(value))
+    }
+
+    /// Every cell of the histogram, in the order of [`super::scale::Tally::cells`].
+    pub fn all(self) -> impl Iterator<Item = Cell> {
+        (self.first..self.first + self.scale.cells()).map(Cell)
+    }
+
+    /// The cell that sums the values up.
+    #[must_use]
+    pub const fn sum(self) -> Cell {
+        Cell(self.first + self.scale.cells() - 1)
     }
 }
 
@@ -166,17 +250,25 @@ impl Metric {
         first_cell(self as usize)
     }
 
-    /// How many cells this metric has: one per combination of label values.
+    /// How many cells this metric has: one per combination of label values, or as many as the scale of a histogram asks.
     #[must_use]
     pub const fn cells(self) -> usize {
+        match self.row().scale {
+            Some(scale) => self.combinations() * scale.cells(),
+            None => self.combinations(),
+        }
+    }
+
+    /// How many combinations of label values there are.
+    const fn combinations(self) -> usize {
         let labels = self.row().labels;
-        let mut cells = 1;
+        let mut combinations = 1;
         let mut at = 0;
         while at < labels.len() {
-            cells *= labels[at].values.len();
+            combinations *= labels[at].values.len();
             at += 1;
         }
-        cells
+        combinations
     }
 }
 

@@ -14,7 +14,9 @@ pub mod metric;
 pub mod operation;
 pub mod outcome;
 pub mod permission;
+pub mod request_class;
 pub mod roster;
+pub mod scale;
 pub mod topic_option;
 pub mod transport;
 

@@ -13,6 +13,8 @@ coded! {
         Rejected = 2, "rejected";
         /// The session ended, or the login was refused.
         Evicted = 3, "evicted";
+        /// The command was not accepted for want of room and is to be tried again.
+        Busy = 4, "busy";
     }
 }
 

@@ -10,10 +10,12 @@ use ng_wire::table::event::Event;
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::exit_status::ExitStatus;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
-use ng_wire::table::metric::{CELLS, Cell, Metric, MetricKind};
+use ng_wire::table::metric::{CELLS, Cell, HistogramCells, Metric, MetricKind};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
 use ng_wire::table::permission::Requirement;
+use ng_wire::table::request_class::RequestClass;
+use ng_wire::table::scale::{BYTES, SECONDS};
 use ng_wire::table::topic_option::TOPIC_OPTIONS;
 use ng_wire::table::{describe, digest};
 
@@ -102,27 +104,62 @@ fn metrics() {
         assert!(row.help.ends_with('.') && !row.help.contains('"'), "{}", row.name);
         assert!(row.labels.len() <= 2, "{}", row.name);
         assert_eq!(row.name.ends_with("_total"), row.kind == MetricKind::Counter, "{}", row.name);
+        assert_eq!(row.scale.is_some(), row.kind == MetricKind::Histogram, "{}", row.name);
+        assert!(row.scale.is_none_or(|scale| scale.bounds.is_sorted() && scale.bounds.len() <= 20));
     }
 }
 
 /// Every cell is reached by exactly one constructor, and label values land where the rows say.
 #[test]
 fn cells() {
-    let unlabelled =
-        Metric::ALL.iter().filter(|metric| metric.row().labels.is_empty()).map(|metric| Cell::of(*metric));
+    let plain = |metric: &Metric| metric.row().labels.is_empty() && metric.row().scale.is_none();
+    let unlabelled = Metric::ALL.iter().filter(|metric| plain(metric)).map(|metric| Cell::of(*metric));
     let drops = FrameVariant::ALL
         .iter()
         .flat_map(|variant| DropReason::ALL.iter().map(|reason| Cell::frame_drop(*variant, *reason)));
     let closes = CloseReason::ALL.iter().map(|reason| Cell::close(*reason));
     let replies = ReplyOutcome::ALL.iter().map(|outcome| Cell::reply(*outcome));
     let logins = LoginOutcome::ALL.iter().map(|outcome| Cell::login(*outcome));
-    let mut places: Vec<_> =
-        unlabelled.chain(drops).chain(closes).chain(replies).chain(logins).map(Cell::index).collect();
+    let classes = RequestClass::ALL.iter().map(|class| Cell::request_seconds(*class));
+    let journal = [Metric::JournalSyncSeconds, Metric::JournalBlockBytes].map(|metric| (metric, 0));
+    let journal = journal.map(|(metric, place)| HistogramCells::of(metric, place));
+    let measured = classes.map(|cells| (cells, &SECONDS)).chain(journal.into_iter().zip([&SECONDS, &BYTES]));
+    let measured = measured.flat_map(|(cells, scale)| {
+        let beyond = scale.bounds.last().map_or(0, |last| last + 1);
+        let buckets = scale.bounds.iter().copied().chain([beyond]).map(move |value| cells.bucket(value));
+        buckets.chain([cells.sum()]).collect::<Vec<_>>()
+    });
+    let mut places: Vec<_> = unlabelled
+        .chain(drops)
+        .chain(closes)
+        .chain(replies)
+        .chain(logins)
+        .chain(measured)
+        .map(Cell::index)
+        .collect();
     places.sort_unstable();
     assert!(places.into_iter().eq(0..CELLS));
 
     let drop = Cell::frame_drop(FrameVariant::ClientAnswer, DropReason::Gone).index();
     assert_eq!(drop - Metric::FrameDrops.first_cell(), DropReason::ALL.len() + 1);
+}
+
+/// A bucket ends with its bound.
+#[test]
+fn a_value_at_a_bound_is_in_the_bucket_below() {
+    let cells = Cell::request_seconds(RequestClass::Send);
+    assert_eq!(cells.bucket(0), cells.bucket(50));
+    assert_ne!(cells.bucket(50), cells.bucket(51));
+    assert_eq!(cells.bucket(5_000_001), cells.bucket(u64::MAX));
+    assert_ne!(cells.bucket(u64::MAX), cells.sum());
+}
+
+#[test]
+fn every_command_has_the_class_of_what_it_asks_for() {
+    let of = |class| Command::ALL.iter().filter(move |command| RequestClass::of(**command) == class);
+    assert_eq!(of(RequestClass::Session).count(), 5);
+    assert!(of(RequestClass::Metadata).all(|command| command.row().code >= 30));
+    assert!(RequestClass::ALL.iter().all(|class| of(*class).next().is_some()));
 }
 
 /// Label values index their cells, so their codes have to count from zero without a gap.
@@ -136,6 +173,7 @@ fn label_values_are_dense() {
     assert!(dense(CloseReason::ALL.iter().map(|row| row.code())));
     assert!(dense(ReplyOutcome::ALL.iter().map(|row| row.code())));
     assert!(dense(LoginOutcome::ALL.iter().map(|row| row.code())));
+    assert!(dense(RequestClass::ALL.iter().map(|row| row.code())));
 }
 
 #[test]

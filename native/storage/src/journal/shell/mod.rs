@@ -2,6 +2,7 @@
 
 mod bodies;
 mod growth;
+mod measured;
 mod reads;
 mod start;
 
@@ -11,6 +12,7 @@ use ng_io::{Buffer, Completion, Driver, Environment, FileOptions, Handle, Operat
 
 pub use bodies::body_in;
 use growth::Growth;
+pub use measured::Measured;
 
 use super::{Effect, Event, Limits};
 
@@ -48,6 +50,7 @@ pub struct JournalShell<E: Environment> {
     limits: Limits,
     files: Vec<Handle>,
     growth: Growth,
+    measured: Measured,
 }
 
 /// Name of a file of the ring.
@@ -67,10 +70,12 @@ impl<E: Environment> JournalShell<E> {
     fn start(&mut self, driver: &mut E::Driver, effect: Effect) {
         match effect {
             Effect::Write { file, offset, buffer, sync } => {
+                self.measured.write_begins(driver.now(), buffer.len(), sync);
                 let write = Operation::WriteAt { file: self.handle(file), buffer, offset, sync };
                 self.submit(driver, WRITE, write);
             }
             Effect::Sync { file } => {
+                self.measured.sync_begins(driver.now());
                 self.submit(driver, SYNC, Operation::Sync { file: self.handle(file) });
             }
             Effect::Read { file, offset, length } => {
@@ -92,12 +97,24 @@ impl<E: Environment> JournalShell<E> {
     pub fn event(&mut self, driver: &mut E::Driver, completion: Completion) -> Option<Event> {
         let kind = completion.token.0.checked_sub(self.home.first_token)?;
         match (kind, completion.outcome) {
-            (WRITE, Outcome::Written { buffer, result }) => Some(Event::Written { buffer, result }),
-            (SYNC, Outcome::Synced(result)) => Some(Event::Synced(result)),
+            (WRITE, Outcome::Written { buffer, result }) => {
+                self.measured.written(driver.now());
+                Some(Event::Written { buffer, result })
+            }
+            (SYNC, Outcome::Synced(result)) => {
+                self.measured.synced(driver.now());
+                Some(Event::Synced(result))
+            }
             (READ, Outcome::Read { buffer, result }) => Some(Event::Read(result.map(|_| buffer))),
             (GROW, outcome) => self.grow_on(driver, outcome),
             _ => None,
         }
+    }
+
+    /// How large the blocks were, and how long their syncs took.
+    #[must_use]
+    pub const fn measured(&self) -> &Measured {
+        &self.measured
     }
 
     fn handle(&self, file: u32) -> Handle {

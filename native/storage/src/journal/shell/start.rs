@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ng_io::{Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
 
 use super::growth::Growth;
+use super::measured::Measured;
 use super::reads::Reads;
 use super::{JournalHome, JournalShell, READ};
 use crate::PAGE;
@@ -22,7 +23,7 @@ impl<E: Environment> JournalShell<E> {
         home: JournalHome,
         limits: Limits,
     ) -> Result<(Self, Recovered), JournalFault> {
-        let mut this = Self { environment, home, limits, files: Vec::new(), growth: Growth::default() };
+        let mut this = Self::closed(environment, home, limits);
         this.create_first(driver).map_err(|error| JournalFault { file: 0, error })?;
         Ok((this, Recovered::empty(1)))
     }
@@ -43,7 +44,7 @@ impl<E: Environment> JournalShell<E> {
         limits: Limits,
         floors: &BTreeMap<u64, u64>,
     ) -> Result<(Self, Recovered), JournalFault> {
-        let mut this = Self { environment, home, limits, files: Vec::new(), growth: Growth::default() };
+        let mut this = Self::closed(environment, home, limits);
         this.open_all(driver)?;
         let mut reads = Reads::new(&this);
         let mut found = Vec::new();
@@ -63,6 +64,11 @@ impl<E: Environment> JournalShell<E> {
         let blocks = found.into_iter().flat_map(|(_, blocks)| blocks).collect();
         let recovered = recover(blocks, &remains, this.count(), floors);
         Ok((this, recovered))
+    }
+
+    fn closed(environment: E, home: JournalHome, limits: Limits) -> Self {
+        let (growth, measured) = (Growth::default(), Measured::default());
+        Self { environment, home, limits, files: Vec::new(), growth, measured }
     }
 
     fn count(&self) -> u32 {

@@ -16,6 +16,7 @@ use ng_wire::table::metric::{CELLS, Metric};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
 use ng_wire::table::permission::Requirement;
+use ng_wire::table::request_class::RequestClass;
 use ng_wire::table::transport::Transport;
 use ng_wire::version;
 use python::{Expression, call, constant, put_rows, text, texts, tuple, word};
@@ -64,15 +65,24 @@ class LabelRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ScaleRow:
+    """How a histogram measures: the bounds of its buckets in small units, and how many make one that is shown."""
+
+    per_unit: int
+    bounds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MetricRow:
     """A metric of a shard; its cells begin at `first_cell`, the last label varying fastest."""
 
     id: int
     name: str
-    kind: Literal["counter", "gauge"]
+    kind: Literal["counter", "gauge", "histogram"]
     help: str
     labels: tuple[LabelRow, ...]
     first_cell: int
+    scale: ScaleRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +150,7 @@ fn put_enums(into: &mut String) {
     put_enum!(into, CloseReason, "Why the server closed a connection.");
     put_enum!(into, ReplyOutcome, "How a request ended.");
     put_enum!(into, LoginOutcome, "How a login by password ended.");
+    put_enum!(into, RequestClass, "What a request asked for.");
     put_enum!(into, ExitStatus, "The status the daemon ends with.");
 }
 
@@ -183,17 +194,18 @@ fn metric_row(metric: &Metric) -> Expression {
     let label = |label: &ng_wire::table::metric::Label| {
         call("LabelRow", [text(label.name), texts(label.values.iter().copied())])
     };
-    call(
-        "MetricRow",
-        [
-            word(row.id),
-            text(row.name),
-            text(row.kind.name()),
-            text(row.help),
-            tuple(row.labels.iter().map(label)),
-            word(metric.first_cell()),
-        ],
-    )
+    let mut fields = vec![
+        word(row.id),
+        text(row.name),
+        text(row.kind.name()),
+        text(row.help),
+        tuple(row.labels.iter().map(label)),
+        word(metric.first_cell()),
+    ];
+    fields.extend(
+        row.scale.map(|scale| call("ScaleRow", [word(scale.per_unit), tuple(scale.bounds.iter().map(word))])),
+    );
+    call("MetricRow", fields)
 }
 
 fn event_row(event: &Event) -> Expression {

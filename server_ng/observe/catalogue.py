@@ -1,0 +1,116 @@
+"""The metrics of the control plane, and all metrics there are as a page."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from server_ng.engine.engine import SERIES_PER_SHARD
+from server_ng.observe.metrics import SERIES_CUT, SERIES_MAX, Kind, Sample, exported
+from server_ng.wire.tables import METRICS
+
+__all__ = ["CONTROL_METRICS", "NATIVE_SERIES_MAX", "ControlMetric", "metrics_page", "sample"]
+
+NATIVE_SERIES_MAX: Final = SERIES_MAX * 9 // 10
+"""Series of the shards; what is left of the page is for the control plane and the process."""
+_SHARDS_SHOWN: Final = NATIVE_SERIES_MAX // SERIES_PER_SHARD
+
+
+@dataclass(frozen=True, slots=True)
+class ControlMetric:
+    """A metric that Python keeps; there is one of it in a process."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+_ALL: Final = (
+    ControlMetric("apply_faults_total", "counter", "Operations of the metadata that met a bug when applied."),
+    ControlMetric("partitions_desired", "gauge", "Partitions in the metadata."),
+    ControlMetric("partitions_owned", "gauge", "Partitions open on their shards."),
+    ControlMetric("partitions_routed", "gauge", "Partitions that every shard routes to."),
+    ControlMetric("partitions_unsettled", "gauge", "Partitions that are not as the metadata says."),
+    ControlMetric("partitions_tombstoned", "gauge", "Partitions fenced to be removed.", ("state",)),
+    ControlMetric("partitions_failing", "gauge", "Partitions whose last attempt failed.", ("cause",)),
+    ControlMetric("partitions_materialised_total", "counter", "Partitions opened by the reconciler."),
+    ControlMetric("partitions_removed_total", "counter", "Partitions removed, files and all."),
+    ControlMetric("reconcile_passes_total", "counter", "Passes of the reconciler begun, of any shard."),
+    ControlMetric("reconcile_examined_total", "counter", "Partitions compared with the metadata."),
+    ControlMetric(
+        "reconcile_failures_total", "counter", "Attempts of the reconciler that failed.", ("cause",)
+    ),
+    ControlMetric(
+        "reconcile_lag_seconds", "gauge", "Age of the oldest change of a partition not carried out."
+    ),
+    ControlMetric("reconcile_revision_wanted", "gauge", "The revision at which the metadata stands."),
+    ControlMetric(
+        "reconcile_revision_reached",
+        "gauge",
+        "The revision that all shards have reached, but for partitions that fail again and again.",
+    ),
+    ControlMetric("leases", "gauge", "Leases of offline jobs."),
+    ControlMetric("leases_bytes", "gauge", "Bytes of segments that leases hold."),
+    ControlMetric("leases_made_total", "counter", "Leases made."),
+    ControlMetric("leases_expired_total", "counter", "Leases that nobody ended in time."),
+    ControlMetric("data_disk_bytes", "gauge", "Size of the file system of the data directory."),
+    ControlMetric("data_disk_free_bytes", "gauge", "What may still be written there."),
+    ControlMetric(
+        "last_crash_timestamp_seconds",
+        "gauge",
+        "When a run on this data directory crashed last.",
+        ("status",),
+    ),
+)
+
+CONTROL_METRICS: Mapping[str, ControlMetric] = MappingProxyType({metric.name: metric for metric in _ALL})
+"""Every metric that Python keeps, by its name without the prefix."""
+
+
+def sample(name: str, value: float, **labels: str) -> Sample:
+    """A value of a metric of `CONTROL_METRICS`."""
+    metric = CONTROL_METRICS[name]
+    return Sample(metric.name, metric.kind, metric.help, value, labels)
+
+
+_HEAD: Final = f"""\
+# Metrics
+
+`/metrics` of the loopback listener (`observe.address`) has these, in the text format of Prometheus or as
+OpenMetrics. `deploy/prometheus` has a scrape file and alerts. This page is generated:
+`server-ng inspect metrics` prints it.
+
+At most {SERIES_MAX:,} series are shown. With more than {_SHARDS_SHOWN} shards their figures are summed up,
+and `shard` is `all`. Beside these there are the figures of the process, `process_*`. A histogram has
+`_bucket`, `_count` and `_sum`.
+"""
+
+
+def metrics_page() -> str:
+    """Every metric with its labels and what it counts, in Markdown."""
+    return "\n".join((_HEAD, *_native(), "", *_control())) + "\n"
+
+
+def _native() -> Iterator[str]:
+    yield "## Of each shard\n\n| Metric | Kind | Labels | What it is |\n|---|---|---|---|"
+    for metric in METRICS:
+        labels = ("shard", *(label.name for label in metric.labels))
+        yield _row(metric.name, metric.kind, labels, metric.help)
+    values = {
+        label.name: label.values for metric in METRICS for label in metric.labels if label.name == "class"
+    }
+    for name, words in values.items():
+        yield f"\n`{name}` is one of {', '.join(f'`{word}`' for word in words)}."
+
+
+def _control() -> Iterator[str]:
+    yield "## Of the control plane\n\n| Metric | Kind | Labels | What it is |\n|---|---|---|---|"
+    for metric in CONTROL_METRICS.values():
+        yield _row(metric.name, metric.kind, metric.labels, metric.help)
+    yield _row(SERIES_CUT.name, SERIES_CUT.kind, (), SERIES_CUT.help)
+
+
+def _row(name: str, kind: Kind, labels: tuple[str, ...], text: str) -> str:
+    shown = ", ".join(f"`{label}`" for label in labels)
+    return f"| `{exported(name)}` | {kind} | {shown} | {text} |"

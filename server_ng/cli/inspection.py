@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
@@ -10,17 +9,17 @@ import typer
 
 from server_ng.cli.options import FileOption, JsonOption, SetOption, load_or_exit
 from server_ng.cli.tables import print_table
+from server_ng.cli.topic_inspection import topic
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["app"]
 
 _HELP: Final = "Look at what the server would find on this machine and in its files."
-_PIECE_BYTES: Final = 1 << 20
-_PIECE_BYTES_MAX: Final = 64 << 20
 
 PathArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="PATH", help="The file to read.")]
 
 app = typer.Typer(help=_HELP, no_args_is_help=True)
+app.command("topic")(topic)
 
 
 @app.callback()
@@ -96,42 +95,24 @@ def index(path: PathArgument) -> int:
     return _print_file("index", path)
 
 
+@app.command("state")
+def state(path: PathArgument) -> int:
+    """Print a state of the metadata as a line of JSON; ends with status 65 if something in it is refused."""
+    return _print_file("state", path)
+
+
 def _print_file(kind: str, path: Path) -> int:
+    from server_ng.bootstrap.described_file import TooLargeError, described_lines
+
     refused = False
     try:
-        for line in _lines(kind, path):
+        for line in described_lines(kind, path):
             refused = refused or "refused" in json.loads(line)
             print(line)
-    except _TooLargeError as error:
+    except TooLargeError as error:
         print(f"server-ng: {path}: {error}", file=sys.stderr)
         return ExitStatus.DAMAGED_DATA
     except OSError as error:
         print(f"server-ng: {path} cannot be read: {error.strerror}", file=sys.stderr)
         return ExitStatus.CONFIGURATION
     return ExitStatus.DAMAGED_DATA if refused else ExitStatus.CLEAN
-
-
-class _TooLargeError(Exception):
-    """One structure claims more bytes than are read at a time."""
-
-
-def _lines(kind: str, path: Path) -> Iterator[str]:
-    """What a file holds, read in pieces of a bounded size."""
-    from server_ng import binding
-
-    with path.open("rb") as file:
-        length = file.seek(0, 2)
-        position, wanted = 0, min(_PIECE_BYTES, length)
-        while True:
-            file.seek(position)
-            piece = file.read(wanted)
-            if len(piece) < wanted:
-                # Somebody cut the file meanwhile: what is there now is what is described.
-                length = position + len(piece)
-            text, following, more = binding.describe_file(kind, position, length, piece)
-            yield from text.splitlines()
-            if not more or (following == position and more <= len(piece)):
-                return
-            if more > _PIECE_BYTES_MAX:
-                raise _TooLargeError(f"a structure of {more} bytes at {following} is larger than any of ours")
-            position, wanted = following, more

@@ -20,6 +20,7 @@ __all__ = [
     "layout",
     "manifest_groups",
     "segments",
+    "state",
     "structure",
     "superblock_copies",
 ]
@@ -259,3 +260,25 @@ def index_entries(data: bytes) -> list[tuple[int, int, int]]:
     (count,) = struct.unpack_from("<I", data, 56)
     rows = [struct.unpack_from("<QQQ", data, 64 + 24 * number) for number in range(count)]
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataState:
+    """A state of the metadata, taken apart."""
+
+    group: int
+    op: int
+    chain: int
+    clients: bytes
+    machine: bytes
+
+
+def state(data: bytes) -> MetadataState:
+    """A whole file of a state of the metadata."""
+    content = structure(data).content
+    group, op = struct.unpack_from("<QQ", content)
+    chain = int.from_bytes(content[16:32], "little")
+    clients, machine = struct.unpack_from("<QQ", content, 48)
+    rest = data[_ENVELOPE + len(content) :]
+    assert len(rest) == clients + machine
+    return MetadataState(group, op, chain, rest[:clients], rest[clients:])

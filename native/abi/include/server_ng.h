@@ -59,7 +59,7 @@ typedef enum {
 /*
  Describes a piece of a file of a data directory in lines of JSON.
 
- `kind` is "layout", "superblock", "journal", "manifest", "segment", "segments" or "index"; the piece begins at
+ `kind` is "layout", "superblock", "journal", "manifest", "segment", "segments", "index" or "state"; the piece begins at
  `position` of a file of `file_length` bytes. `next` is written with where to go on and `wanted` with how many bytes to
  bring from there, 0 at the end.
 

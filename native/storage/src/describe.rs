@@ -11,6 +11,7 @@ use crate::footer::{self, Footer};
 use crate::index::Index;
 use crate::layout::Layout;
 use crate::manifest::Manifest;
+use crate::metadata_state::MetadataState;
 use crate::record::RecordHeader;
 use crate::refusal::{Reason, Refusal};
 use crate::segment::{self, Found};
@@ -34,6 +35,8 @@ pub enum FileKind {
     Segments,
     /// An index.
     Index,
+    /// A state of the metadata.
+    State,
 }
 
 /// A piece of a file in words.
@@ -62,6 +65,7 @@ impl FileKind {
             "segment" => Self::Segment,
             "segments" => Self::Segments,
             "index" => Self::Index,
+            "state" => Self::State,
             _ => return None,
         })
     }
@@ -81,6 +85,7 @@ pub fn describe(kind: FileKind, position: u64, length: u64, piece: &[u8]) -> Des
         FileKind::Manifest => whole(length, |lines| manifest(lines, piece)),
         FileKind::Segments => whole(length, |lines| segments(lines, piece)),
         FileKind::Index => whole(length, |lines| index(lines, piece)),
+        FileKind::State => whole(length, |lines| state(lines, piece)),
     }
 }
 
@@ -246,6 +251,19 @@ fn segments(lines: &mut String, bytes: &[u8]) {
                     .end();
             }
         }
+    }
+}
+
+fn state(lines: &mut String, bytes: &[u8]) {
+    match MetadataState::decode(bytes) {
+        Err(refusal) => Line::new(lines, "state").refused(refusal),
+        Ok(state) => Line::new(lines, "state")
+            .number("group", state.group)
+            .number("op", state.op)
+            .mark("chain", state.chain)
+            .number("clients", state.clients.len() as u64)
+            .number("machine", state.machine.len() as u64)
+            .end(),
     }
 }
 

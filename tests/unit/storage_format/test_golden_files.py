@@ -19,6 +19,7 @@ START = 1_700_000_000_000_000
         ("manifest", b"NGMANIFS"),
         ("segments", b"NGSEGMTS"),
         ("index", b"NGINDEX\0"),
+        ("state", b"NGSTATE\0"),
     ],
 )
 def test_every_file_begins_with_its_envelope(name: str, magic: bytes) -> None:
@@ -138,3 +139,9 @@ def test_segments() -> None:
 
 def test_index() -> None:
     assert reader.index_entries(reader.golden_file("index")) == [(100, START, 0), (110, START + 900, 4_670)]
+
+
+def test_state() -> None:
+    state = reader.state(reader.golden_file("state"))
+    assert (state.group, state.op, state.chain) == (1 << 63, 12, 0xC1C2C3C4)
+    assert (state.clients, state.machine) == (bytes(range(1, 21)), bytes(33 * [7]))

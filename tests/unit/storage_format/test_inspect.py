@@ -11,7 +11,7 @@ from server_ng import cli
 from server_ng.wire.tables import ExitStatus
 from tests.support.storage_reader import blocks, golden_file
 
-KINDS = ("layout", "superblock", "journal", "manifest", "segment", "segments", "index")
+KINDS = ("layout", "superblock", "journal", "manifest", "segment", "segments", "index", "state")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ use ng_storage::footer::Footer;
 use ng_storage::index::Index;
 use ng_storage::layout::Layout;
 use ng_storage::manifest::Manifest;
+use ng_storage::metadata_state::MetadataState;
 use ng_storage::record::RecordHeader;
 use ng_storage::record_body::{InstallBody, MarkBody, OpenBody, ViewBody};
 use ng_storage::segments_file::SegmentsFile;
@@ -39,6 +40,7 @@ fn is_refused(name: &str, bytes: &[u8]) -> bool {
         "layout" => Layout::decode(bytes).is_err(),
         "manifest" => Manifest::decode(bytes).is_err(),
         "segments" => SegmentsFile::decode(bytes).is_err(),
+        "state" => MetadataState::decode(bytes).is_err(),
         _ => Index::decode(bytes).is_err(),
     }
 }
@@ -53,7 +55,7 @@ fn a_cut_file_of_one_structure_is_refused_at_every_length() {
         let kind = FileKind::of(kind).expect("a kind");
         for length in 0..bytes.len() {
             let lines = described(kind, &bytes[..length], 8_192);
-            if ["layout", "manifest", "segments", "index"].contains(&name) {
+            if ["layout", "manifest", "segments", "index", "state"].contains(&name) {
                 assert!(is_refused(name, &bytes[..length]), "{name} cut to {length}");
                 assert!(lines.contains("refused"), "{name} cut to {length}: {lines}");
             }
@@ -64,7 +66,7 @@ fn a_cut_file_of_one_structure_is_refused_at_every_length() {
 #[test]
 fn a_flipped_byte_of_one_structure_is_refused_wherever_it_is() {
     for (name, kind, bytes) in values::files() {
-        let single = ["layout", "manifest", "segments", "index"].contains(&name);
+        let single = ["layout", "manifest", "segments", "index", "state"].contains(&name);
         let kind = FileKind::of(kind).expect("a kind");
         for position in 0..bytes.len() {
             // Pages of payload and of padding need no more than a sample.
@@ -156,7 +158,7 @@ proptest! {
             bytes[16..24].copy_from_slice(magics[magic]);
             bytes[24..28].copy_from_slice(&[1, 0, 0, 0]);
         }
-        for name in ["layout", "superblock", "journal", "manifest", "segment", "segments", "index"] {
+        for name in ["layout", "superblock", "journal", "manifest", "segment", "segments", "index", "state"] {
             described(FileKind::of(name).expect("a kind"), &bytes, 4_096);
         }
         let _ = Superblock::elect(&bytes);

@@ -12,6 +12,7 @@ use ng_storage::describe::{FileKind, describe};
 use ng_storage::index::Index;
 use ng_storage::layout::Layout;
 use ng_storage::manifest::Manifest;
+use ng_storage::metadata_state::MetadataState;
 use ng_storage::segments_file::SegmentsFile;
 use ng_storage::superblock::Superblock;
 
@@ -69,6 +70,7 @@ fn the_code_reads_the_golden_files() {
     assert_eq!(Manifest::decode(&read("manifest")), Ok(values::manifest()));
     assert_eq!(SegmentsFile::decode(&read("segments")), Ok(values::segments_file()));
     assert_eq!(Index::decode(&read("index")), Ok(values::index()));
+    assert_eq!(MetadataState::decode(&read("state")), Ok(values::state()));
 }
 
 #[test]

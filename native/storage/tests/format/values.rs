@@ -5,9 +5,11 @@ use ng_storage::PAGE;
 use ng_storage::block::{self, BlockHeader};
 use ng_storage::checksum::checksum;
 use ng_storage::footer::{Footer, digests};
+use ng_storage::home::METADATA_GROUP;
 use ng_storage::index::{Index, IndexEntry};
 use ng_storage::layout::{JournalName, Layout};
 use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
+use ng_storage::metadata_state::MetadataState;
 use ng_storage::record::{Level, RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
@@ -232,6 +234,16 @@ pub(crate) fn index() -> Index {
     Index { group: 7, base_offset: 100, segment_bytes: 5_037, generation: 0, entries }
 }
 
+pub(crate) fn state() -> MetadataState {
+    MetadataState {
+        group: METADATA_GROUP,
+        op: 12,
+        chain: 0xc1c2_c3c4,
+        clients: (1..=20).collect(),
+        machine: vec![7; 33],
+    }
+}
+
 /// Every golden file: its name, the kind that `inspect` calls it, its bytes.
 pub(crate) fn files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let superblock = superblock();
@@ -243,5 +255,6 @@ pub(crate) fn files() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("segment", "segment", segment()),
         ("segments", "segments", segments_file().encode()),
         ("index", "index", index().encode()),
+        ("state", "state", state().encode()),
     ]
 }

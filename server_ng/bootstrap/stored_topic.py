@@ -1,0 +1,133 @@
+"""What a stopped server has of a topic in its segments, every batch of them held against its checksums."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from server_ng.bootstrap.described_file import TooLargeError, described
+from server_ng.bootstrap.stored_metadata import StoredError, StoredMetadata, group_directory
+from server_ng.metadata.state import State, Stream, Topic
+from server_ng.wire.tables import ExitStatus
+
+__all__ = ["StoredPartition", "StoredSegment", "find_topic", "read_partitions", "read_segment"]
+
+_NO_OFFSET: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSegment:
+    """A segment as it was read now."""
+
+    file: str
+    sealed: bool
+    first_offset: int
+    last_offset: int | None
+    """None if there is no batch that can be read."""
+    messages: int
+    bytes: int
+    """Of batches."""
+    file_bytes: int
+    damage: str
+    """What is wrong and where; empty if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPartition:
+    """A partition and its segments."""
+
+    partition: int
+    group: int
+    purge_generation: int
+    first_offset: int
+    last_offset: int | None
+    """Up to where messages are vouched for; the last ones may be in the journal only."""
+    segments: tuple[StoredSegment, ...]
+    damage: str
+
+
+def find_topic(state: State, stream: str, topic: str) -> tuple[Stream, Topic]:
+    """The topic that is called this, by name or number; raises `StoredError`."""
+    found = state.find(stream) or (state.find(int(stream)) if _is_number(stream) else None)
+    if found is None:
+        raise StoredError(f"there is no stream {stream!r}", ExitStatus.CONFIGURATION)
+    inner = found.find(topic) or (found.find(int(topic)) if _is_number(topic) else None)
+    if inner is None:
+        raise StoredError(f"there is no topic {topic!r} in the stream {stream!r}", ExitStatus.CONFIGURATION)
+    return found, inner
+
+
+def read_partitions(path: Path, metadata: StoredMetadata, topic: Topic) -> Iterator[StoredPartition]:
+    """Every partition of a topic, one after the other; all their segments are read."""
+    for number, row in enumerate(topic.partitions):
+        entry = metadata.groups.get(row.group, {})
+        vouched = entry.get("last_offset", _NO_OFFSET)
+        last = None if vouched == _NO_OFFSET else vouched
+        segments, damage = _segments(group_directory(path, row.group), last)
+        if not segments and not damage and last is not None:
+            damage = f"no segment, and offset {last} was there"
+        yield StoredPartition(
+            partition=number,
+            group=row.group,
+            purge_generation=entry.get("purge_generation", 0),
+            first_offset=entry.get("first_offset", 0),
+            last_offset=last,
+            segments=segments,
+            damage=damage,
+        )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9
+
+
+def _segments(directory: Path, vouched: int | None) -> tuple[tuple[StoredSegment, ...], str]:
+    try:
+        listed = list(described("segments", directory / "SEGMENTS"))
+    except FileNotFoundError:
+        # It comes with the first batch that is written.
+        return (), ""
+    except OSError as error:
+        return (), f"SEGMENTS: {error.strerror}"
+    if "refused" in listed[0]:
+        return (), f"SEGMENTS: {listed[0]['refused']}: {listed[0]['reason']}"
+    return tuple(read_segment(directory, entry, vouched) for entry in listed[1:]), ""
+
+
+def read_segment(directory: Path, entry: dict[str, Any], vouched: int | None) -> StoredSegment:
+    """Reads a segment that the list of a partition names; messages are vouched for up to an offset."""
+    path = directory / entry["file"]
+    messages, size, file_bytes, damage = 0, 0, 0, ""
+    first, last, footer = None, None, None
+    try:
+        file_bytes = path.stat().st_size
+        for line in described("segment", path):
+            if "refused" in line:
+                damage = f"{line['refused']}: {line['reason']}, at {line['position']}"
+            elif line["structure"] == "batch":
+                first = line["base_offset"] if first is None else first
+                messages, size, last = messages + line["count"], size + line["bytes"], line["last_offset"]
+            else:
+                footer = line["checksum"]
+    except OSError as error:
+        damage = error.strerror or str(error)
+    except TooLargeError as error:
+        damage = str(error)
+    if not entry["sealed"] and last is not None and last >= (last if vouched is None else vouched):
+        # What a crash left unfinished behind that is in the journal still.
+        damage = ""
+    listed = (entry["messages"], entry["last_offset"], entry["footer"])
+    if not damage and entry["sealed"] and (messages, last, footer) != listed:
+        damage = f"it has {messages} messages up to {last}, and is another one than the list names"
+    if not damage and first != entry["base_offset"]:
+        damage = "it has no batch with the offset of its name"
+    return StoredSegment(
+        file=str(path),
+        sealed=entry["sealed"],
+        first_offset=entry["base_offset"],
+        last_offset=last,
+        messages=messages,
+        bytes=size,
+        file_bytes=file_bytes,
+        damage=damage,
+    )

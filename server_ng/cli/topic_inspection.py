@@ -1,0 +1,111 @@
+"""``server-ng inspect topic``: what a stopped server has of a topic."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from server_ng.cli.options import FileOption, JsonOption, SetOption, load_or_exit
+from server_ng.cli.tables import print_table
+from server_ng.wire.tables import ExitStatus
+
+if TYPE_CHECKING:
+    from server_ng.bootstrap.stored_topic import StoredPartition
+
+__all__ = ["topic"]
+
+StreamArgument: TypeAlias = Annotated[str, typer.Argument(metavar="STREAM", help="Its name or number.")]
+TopicArgument: TypeAlias = Annotated[str, typer.Argument(metavar="TOPIC", help="Its name or number.")]
+
+_HEADER = ("partition", "segment", "sealed", "first", "last", "messages", "bytes", "file bytes", "damage")
+
+
+def topic(
+    stream: StreamArgument,
+    topic: TopicArgument,
+    config: FileOption = None,
+    set_: SetOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Print partitions, segments, offsets and damage of a topic of a stopped server.
+
+    Every batch is read and held against its checksums. Messages that were not written to segments yet are in
+    the journal, and are not shown. Ends with status 65 if something is damaged.
+    """
+    path = load_or_exit(config, set_).settings.system.path
+    from server_ng.bootstrap.data_directory import DataDirectory
+    from server_ng.bootstrap.errors import StartError
+    from server_ng.bootstrap.stored_metadata import StoredError
+
+    if not (path / "LAYOUT").exists():
+        print(f"server-ng: {path} is no data directory: it has no LAYOUT", file=sys.stderr)
+        return ExitStatus.CONFIGURATION
+    try:
+        taken = DataDirectory.take(path, path)
+    except StartError as error:
+        print(f"server-ng: {error}", file=sys.stderr)
+        return ExitStatus.CONFIGURATION
+    try:
+        return _inspect(path, stream, topic, as_json)
+    except StoredError as error:
+        print(f"server-ng: {error}", file=sys.stderr)
+        return error.status
+    finally:
+        taken.release()
+
+
+def _inspect(path: Path, stream: str, topic: str, as_json: bool) -> int:
+    from server_ng.bootstrap.stored_metadata import read_metadata
+    from server_ng.bootstrap.stored_topic import find_topic, read_partitions
+
+    metadata = read_metadata(path)
+    if not metadata.clean:
+        print(
+            "server-ng: the last stop was not in order: what came after operation "
+            f"{metadata.op} of the metadata is in the journal only, and not shown",
+            file=sys.stderr,
+        )
+    outer, inner = find_topic(metadata.state, stream, topic)
+    partitions = list(read_partitions(path, metadata, inner))
+    if as_json:
+        found = {
+            "stream": {"id": outer.id, "name": outer.row.name},
+            "topic": {"id": inner.id, "name": inner.row.name},
+            "metadata_op": metadata.op,
+            "clean": metadata.clean,
+            "partitions": [asdict(partition) for partition in partitions],
+        }
+        print(json.dumps(found, indent=2))
+    else:
+        print_table(_HEADER, [row for partition in partitions for row in _rows(partition)])
+    damaged = any(
+        partition.damage or any(segment.damage for segment in partition.segments) for partition in partitions
+    )
+    return ExitStatus.DAMAGED_DATA if damaged else ExitStatus.CLEAN
+
+
+def _rows(partition: "StoredPartition") -> list[tuple[str, ...]]:
+    number = str(partition.partition)
+    if not partition.segments:
+        return [(number, "-", "", "", _shown(partition.last_offset), "0", "0", "0", partition.damage)]
+    return [
+        (
+            number,
+            segment.file,
+            str(segment.sealed).lower(),
+            str(segment.first_offset),
+            _shown(segment.last_offset),
+            str(segment.messages),
+            str(segment.bytes),
+            str(segment.file_bytes),
+            segment.damage or partition.damage,
+        )
+        for segment in partition.segments
+    ]
+
+
+def _shown(offset: int | None) -> str:
+    return "-" if offset is None else str(offset)

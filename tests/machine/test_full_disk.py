@@ -1,14 +1,23 @@
 """A data directory on a disk without room for it."""
 
+import random
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.batches import batch
+from tests.support.load import send_batch
+from tests.support.load_checker import check
+from tests.support.load_record import LoadRecord
 from tests.support.node import Node, Plan
+from tests.support.topic_client import Place, TopicClient, base_offset, messages_in
 
+BUSY = 58
 JOURNAL_IO = 74
+PLACE = Place("stream", "topic")
 
 
 @pytest.fixture
@@ -42,3 +51,37 @@ def test_a_founding_without_room_says_so_and_can_be_tried_again(node: Node, smal
     with node.connect_registered() as client:
         client.ping()
     assert node.terminate() == 0
+
+
+def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: Path) -> None:
+    """Aim: without room sends are told to try again, and no more. Method: fill it, then make room."""
+    subprocess.run(["mount", "-o", "remount,size=48m", str(small_disk)], check=True)
+    node.start()
+    record, dice = LoadRecord(), random.Random(1)
+    content = batch([dice.randbytes(200_000)])
+    with TopicClient(node.connect_registered()) as client:
+        client.create_stream(PLACE.stream)
+        client.create_topic(PLACE, 1, 1 << 20)
+        send_batch(client, PLACE, 0, record, dice)
+        while (reply := client.send(PLACE, 0, content, 1)).status == 0:
+            record.know(0, base_offset(reply), message_digest(content))
+        assert reply.status == BUSY
+        assert shutil.disk_usage(small_disk).free < len(content)
+        check(client, PLACE, record)
+        assert client.send(PLACE, 0, content, 1).status == BUSY
+        client.create_topic(Place(PLACE.stream, "another"), 2, 1 << 20)
+        subprocess.run(["mount", "-o", "remount,size=256m", str(small_disk)], check=True)
+        for _ in range(20):
+            send_batch(client, PLACE, 0, record, dice)
+        check(client, PLACE, record)
+    node.kill()
+    node.restart()
+    with TopicClient(node.connect_registered()) as client:
+        check(client, PLACE, record)
+    assert node.terminate() == 0
+
+
+def message_digest(content: bytes) -> int:
+    """That of the only message of a batch."""
+    (message,) = messages_in(memoryview(content))
+    return message.digest

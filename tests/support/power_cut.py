@@ -12,7 +12,7 @@ from tests.support import power_cut_disk
 __all__ = ["PoweredImage", "SealedImage"]
 
 _DEVICES = (Path("/dev/fuse"), Path("/dev/loop-control"))
-# As small as holds a journal of eight files beside that of the file system.
+# As small as holds a journal of eight small files beside that of the file system.
 _SIZE = "24M"
 _BLOCK = "4096"
 # A guard against hanging, not a measurement.
@@ -43,7 +43,8 @@ class PoweredImage:
 class SealedImage:
     """A block image with an ext4 file system, without power."""
 
-    def __init__(self, folder: Path, *directories: str) -> None:
+    def __init__(self, folder: Path, *directories: str, size: str = _SIZE) -> None:
+        """An image of a size, as `mkfs` takes it, with these empty directories."""
         assert os.geteuid() == 0, "a power cut needs root"
         assert [device for device in _DEVICES if not device.exists()] == []
         self._folder = folder
@@ -54,7 +55,7 @@ class SealedImage:
         # Its superblock fills two sectors: one that is torn between them would have to be mended by hand.
         without_checksums = ["-O", "^metadata_csum"]
         subprocess.run(
-            ["mkfs.ext4", "-q", "-F", "-b", _BLOCK, *without_checksums, *seed, str(self._image), _SIZE],
+            ["mkfs.ext4", "-q", "-F", "-b", _BLOCK, *without_checksums, *seed, str(self._image), size],
             check=True,
             stdout=subprocess.DEVNULL,
             timeout=_ENDS_WITHIN,

@@ -60,9 +60,10 @@ impl SegmentStore {
 
     /// Looks at what a group's directory holds: the answer is [`Effect::Opened`] or [`Effect::Damaged`]. `vouched` is what
     /// its manifest entry says, and what the directory is held against. A group that nobody opens is opened by its first
-    /// batch or order, as one that nothing is vouched of.
+    /// batch or order, as one that nothing is vouched of. `None` takes back nothing that was vouched before.
     pub fn open(&mut self, group: u64, vouched: Option<Vouched>, effects: &mut Vec<Effect>) {
-        self.group(group).vouched = vouched;
+        let found = self.group(group);
+        found.vouched = vouched.or(found.vouched);
         self.enqueue(group);
         self.pump(effects);
     }

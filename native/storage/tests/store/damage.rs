@@ -107,6 +107,22 @@ fn a_missing_list_or_segment_is_missed_if_it_was_vouched_for() {
     }
 }
 
+/// Another replica asks for the group while it is being opened: a short tail must not pass for all there was.
+#[test]
+fn who_only_wants_a_group_open_does_not_make_it_forget_what_is_vouched_for() {
+    let environment = Mortal::new(7);
+    let (_, vouched) = grown(&environment);
+    assert!(environment.machine.rot(&tail(&environment), 7_000, 0x10));
+    environment.restart();
+    let mut rig = Rig::new(&environment, Home::new("data"), 2);
+    rig.open(7, Some(vouched));
+    rig.open(7, None);
+    while !rig.opened.contains_key(&7) && !rig.damaged.contains_key(&7) {
+        rig.work(Duration::from_millis(5));
+    }
+    assert!(matches!(rig.damaged[&7].fault, StoreFault::Ends { found: Some(_), .. }), "{:?}", rig.opened);
+}
+
 #[test]
 fn a_damaged_group_takes_no_batch_and_says_that_nothing_is_safe() {
     let environment = Mortal::new(5);

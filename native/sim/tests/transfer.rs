@@ -38,6 +38,42 @@ fn an_empty_disk_gets_every_message_of_several_segments() {
     assert!(longest > THREE_SEGMENTS, "the longest state ends with op {longest}");
 }
 
+/// Moment in milliseconds, node and op of each operation of the group that the story tells of.
+fn executions(story: &[String]) -> Vec<(f64, u8, u64)> {
+    let told = format!(" of {GROUP:x}");
+    let executed = story.iter().filter_map(|line| {
+        let (before, op) = line.strip_suffix(&told)?.split_once(" executes op ")?;
+        let (moment, node) = before.trim().split_once(" node ")?;
+        Some((moment.parse().ok()?, node.parse().ok()?, op.parse().ok()?))
+    });
+    executed.collect()
+}
+
+/// A state is always one of the past: what comes behind it must be had from somebody who still keeps it.
+#[test]
+fn an_empty_disk_catches_up_while_producers_go_on() {
+    for (seed, rate) in (1..=4).flat_map(|seed| [60, 150, 400].map(|rate| (seed, rate))) {
+        let plan = Plan {
+            faults: vec![Fault::Wipe],
+            between_faults: 2_000,
+            bad_disk: Some(2),
+            partitions: 1,
+            registrants: 1,
+            producers: 60,
+            rate,
+            ..Plan::draw(seed, Some(3))
+        };
+        let (story, ended) = tell(&plan);
+        ended.unwrap_or_else(|failure| panic!("seed {seed}, rate {rate}: {}", failure.verdict));
+        let quiet = (plan.end - 4_000) as f64;
+        let busy: Vec<_> = executions(&story).into_iter().filter(|(moment, ..)| *moment < quiet).collect();
+        let last = |wanted: u8| busy.iter().filter(|(_, node, _)| *node == wanted).map(|(.., op)| *op).max();
+        let (first, wiped) = (last(0).expect("it executes"), last(2).unwrap_or(0));
+        assert!(first > 5 * rate, "seed {seed}, rate {rate}: the producers stand still: {first}");
+        assert!(wiped + rate / 4 >= first, "seed {seed}, rate {rate}: {wiped} of {first}");
+    }
+}
+
 fn batch(offset: u64) -> Arc<Vec<u8>> {
     let mut bytes = BatchBuilder::new(1).message(u128::from(offset) + 1, 0, &[7; 900], &[]).finish();
     stamp(&mut bytes, GROUP, offset, 1_000 + offset).expect("a batch that was just built");

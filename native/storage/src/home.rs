@@ -142,12 +142,6 @@ impl GroupHome {
         self.parent.join(self.name())
     }
 
-    /// Where a state that comes from another replica is written before it takes the directory's place.
-    #[must_use]
-    pub fn incoming(&self) -> PathBuf {
-        self.parent.join(format!("{}.incoming", self.name()))
-    }
-
     /// The name of the group's directory.
     #[must_use]
     pub fn name(&self) -> String {

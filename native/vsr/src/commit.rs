@@ -35,8 +35,8 @@ impl Replica {
             self.window.release(header.op);
         }
         let retained = self.setup.limits.retained;
-        let release = self.commit_min.0.saturating_sub(retained);
-        self.window.release(Op(release));
+        let release = Op(self.commit_min.0.saturating_sub(retained));
+        self.window.release(self.kept_behind.map_or(release, |kept| kept.min(release)));
     }
 
     /// A group that rests keeps no executed place that is safe in a manifest. A primary keeps what it made in this
@@ -51,7 +51,8 @@ impl Replica {
             .after(Op::ZERO)
             .find(|(_, slot)| slot.acks != all && slot.header.is_some_and(|header| header.view == self.view));
         let kept = lacking.map(|(op, _)| op).filter(|_| self.is_primary());
-        self.window.release(op.min(self.commit_min).min(kept.map_or(Op(u64::MAX), Op::previous)));
+        let release = op.min(self.commit_min).min(kept.map_or(Op(u64::MAX), Op::previous));
+        self.window.release(self.kept_behind.map_or(release, |kept| kept.min(release)));
         self.window.shrink();
         if let Some(kept) = kept.filter(|kept| *kept <= op) {
             self.resend_prepares(kept.previous(), now, effects);

@@ -126,7 +126,10 @@ impl Replica {
             self.learn(prepare.commit_max, header.op);
         }
         match self.judge(&header) {
-            Ok(true) => self.store(header, effects),
+            Ok(true) => {
+                self.store(header, effects);
+                self.repaired(header.op, effects);
+            }
             Ok(false) => self.acknowledge(&header, effects),
             Err(reason) => effects.dropped(reason),
         }

@@ -49,6 +49,7 @@ impl Replica {
         if last < first {
             return;
         }
+        self.asked_through = Some(last);
         let request = Message::RequestPrepares(RequestPrepares { view: self.view, first, last });
         let primary = self.setup.primary(self.view);
         if primary != self.me() {
@@ -57,6 +58,14 @@ impl Replica {
         self.repair_turn = (self.repair_turn + 1) % self.setup.replicas;
         if self.repair_turn != self.me() && self.repair_turn != primary {
             self.say(self.repair_turn, request, effects);
+        }
+    }
+
+    /// A place was filled. If it was the last that was asked for, the next ones are asked for at once.
+    pub(crate) fn repaired(&mut self, op: Op, effects: &mut Effects) {
+        if self.asked_through.take_if(|last| *last == op).is_some() && self.lacks_something() {
+            self.fruitless = 0;
+            self.repair(effects);
         }
     }
 

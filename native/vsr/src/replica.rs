@@ -77,6 +77,10 @@ pub struct Replica {
     /// Whose state did not come: another replica's may. This one is passed over once, and then tried again.
     pub(crate) passed_over: Option<u8>,
     pub(crate) absent: Absent,
+    /// Places behind this op are kept for a replica that fetches the state as of it.
+    pub(crate) kept_behind: Option<Op>,
+    /// The last place that was asked for and is not here yet: when it comes, the next ones are asked for.
+    pub(crate) asked_through: Option<Op>,
     /// Who is asked next for repair.
     pub(crate) repair_turn: u8,
     /// Rounds of repair since nothing lacked.
@@ -150,6 +154,8 @@ impl Replica {
             fetching: None,
             passed_over: None,
             absent: Absent::default(),
+            kept_behind: None,
+            asked_through: None,
             repair_turn: 0,
             fruitless: 0,
             timers: Timers::default(),
@@ -252,6 +258,12 @@ impl Replica {
     #[must_use]
     pub fn anchor(&self) -> Option<PrepareHeader> {
         self.window.header(self.commit_min).copied()
+    }
+
+    /// Keeps the executed places behind an op, which others will ask for, or keeps them no more. Says for how long; the shell
+    /// bounds how many they become.
+    pub const fn keep_behind(&mut self, op: Option<Op>) {
+        self.kept_behind = op;
     }
 
     /// The client table, in the metadata group.

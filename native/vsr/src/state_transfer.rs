@@ -51,7 +51,10 @@ impl Replica {
             self.clients = clients;
         }
         effects.push(Effect::Install { after, anchor });
-        if self.status != Status::Normal {
+        if self.status == Status::Normal {
+            // What came behind the state while it was on its way.
+            self.repair(effects);
+        } else {
             self.ask_for_view(self.setup.primary(self.probed_view().unwrap_or(self.view)), effects);
         }
     }

@@ -277,12 +277,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.work.push_back(Work { group, event: Event::Checkpointed(op), body: None, ticket: None });
         }
         for (id, op) in captured {
+            self.hold_log(id);
             let Some(group) = self.groups.get_mut(&id).filter(|group| op > group.checkpointed) else {
                 continue;
             };
             group.checkpointed = op;
             self.checkpoint.settled.push_back((id, op));
-            self.journal.step(journal::Event::Released { group: id, op: op.0 }, &mut self.journal_effects);
+            let released = group.kept_behind.map_or(op, |kept| kept.min(op));
+            self.journal
+                .step(journal::Event::Released { group: id, op: released.0 }, &mut self.journal_effects);
             if matches!(group.machine, Machine::Metadata)
                 && let Some(before) = self.checkpoint.state.replace(op)
             {

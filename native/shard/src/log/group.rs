@@ -53,6 +53,8 @@ pub(super) struct Group {
     pub(super) is_news: bool,
     /// Up to where a manifest in force has the state.
     pub(super) checkpointed: Op,
+    /// What stands behind this op is kept for a node that fetches the state as of it.
+    pub(super) kept_behind: Option<Op>,
 }
 
 /// What became of a group's place in its view since the last look.
@@ -91,6 +93,7 @@ impl Group {
             told: Op::ZERO,
             is_news: false,
             checkpointed,
+            kept_behind: None,
         }
     }
 

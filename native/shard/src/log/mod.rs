@@ -14,7 +14,7 @@ mod effects;
 mod figures;
 mod group;
 mod held;
-mod incoming;
+mod holding;
 mod journaling;
 mod keeping;
 mod life;

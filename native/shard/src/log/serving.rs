@@ -1,5 +1,5 @@
-//! States that other nodes fetch from this one: what the group is without its messages at once, the messages piece by piece
-//! out of its segments.
+//! States that other nodes fetch from this one: what the group is without its messages at once, then the messages that the
+//! other one lacks, piece by piece out of the segments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,9 +8,10 @@ use ng_io::{Buffer, Environment};
 use ng_storage::PAGE;
 use ng_storage::record_body::InstallBody;
 use ng_storage::segments_file::SegmentEntry;
-use ng_storage::store::ExportedFile;
+use ng_storage::store::{ExportedFile, Fetch, Fetched, Sought};
 use ng_vsr::Ticks;
-use ng_wire::replica::{Content, FetchState, STATE_CHUNK_MAX, StateChunk, xxh3_128};
+use ng_wire::batch::BatchHeader;
+use ng_wire::replica::{Content, FetchState, Op, STATE_CHUNK_MAX, StateChunk, xxh3_128};
 
 use super::group::Body;
 use super::machine::{Machine, MetadataMachine};
@@ -24,11 +25,16 @@ const EXPORTS_MAX: usize = 4;
 /// Beats after which a state that nobody asks for any more is dropped.
 const EXPORT_PATIENCE: Ticks = 50;
 
+/// What tells the questions of an export to the segments from those of polls.
+const ASKER: u64 = 1 << 63;
+
 /// A state that another node is fetching.
 #[derive(Debug)]
 struct Export {
     nonce: u64,
     asked: Ticks,
+    /// The last operation in it.
+    anchor: Op,
     stage: Stage,
     /// The last piece was sent; it may be asked for again.
     ended: bool,
@@ -38,24 +44,44 @@ struct Export {
 enum Stage {
     /// The segments do not hold all of it yet.
     Gathering(Gathered),
+    /// Where the first message stands that the other node lacks is being looked up, under this number.
+    Locating(Gathered, u64),
     Ready(Box<Ready>),
 }
 
 /// A partition without its messages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Gathered {
     install: InstallBody,
-    op: u64,
     generation: u64,
-    /// `u64::MAX` for none.
-    last_offset: u64,
+    last_offset: Option<u64>,
+    /// The first offset that the other node lacks.
+    first: u64,
+}
+
+/// Bytes of one segment.
+#[derive(Debug)]
+struct Span {
+    entry: SegmentEntry,
+    begin: u64,
+    end: u64,
+}
+
+/// Where a piece lies.
+#[derive(Debug)]
+struct Place {
+    entry: SegmentEntry,
+    /// The page that it begins in, and where in that.
+    page: u64,
+    skip: usize,
+    length: usize,
 }
 
 #[derive(Debug)]
 struct Ready {
     head: Body,
     generation: u64,
-    files: Vec<ExportedFile>,
+    spans: Vec<Span>,
     total: u64,
     /// The piece that was read last, and where it stands in the state.
     piece: Option<(u64, Body)>,
@@ -64,40 +90,53 @@ struct Ready {
 
 /// All states that others are fetching, by node and group.
 #[derive(Debug, Default)]
-pub(super) struct Exports(BTreeMap<(u8, u64), Export>);
+pub(super) struct Exports {
+    all: BTreeMap<(u8, u64), Export>,
+    asked: u64,
+}
 
 impl Exports {
-    /// Drops what nobody has asked for any more.
-    pub(super) fn drop_stale(&mut self, now: Ticks, resend: Ticks) {
-        self.0.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
+    /// Whether a question to the segments was one of these.
+    pub(super) const fn asks(asker: u64) -> bool {
+        asker & ASKER != 0
     }
 
     /// Whether another can be kept; one that has been sent to its end makes room.
     fn has_room(&mut self) -> bool {
-        if self.0.len() >= EXPORTS_MAX {
-            let ended = self.0.iter().find(|(_, export)| export.ended).map(|(key, _)| *key);
-            ended.is_some_and(|key| self.0.remove(&key).is_some())
+        if self.all.len() >= EXPORTS_MAX {
+            let ended = self.all.iter().find(|(_, export)| export.ended).map(|(key, _)| *key);
+            ended.is_some_and(|key| self.all.remove(&key).is_some())
         } else {
             true
         }
     }
+
+    /// The oldest anchor of the states of a group that others are fetching: what follows it they will ask for.
+    pub(super) fn oldest_anchor(&self, id: u64) -> Option<Op> {
+        let of_group = self.all.iter().filter(|((_, group), _)| *group == id);
+        of_group.map(|(_, export)| export.anchor).min()
+    }
 }
 
 impl Ready {
-    fn new(head: Vec<u8>, generation: u64, files: Vec<ExportedFile>) -> Self {
-        let total = head.len() as u64 + files.iter().map(|file| file.bytes).sum::<u64>();
-        Self { head: Arc::new(head), generation, files, total, piece: None, reading: None }
+    fn new(head: &TransferHead, generation: u64, spans: Vec<Span>) -> Self {
+        let head = head.encode();
+        let total = head.len() as u64 + spans.iter().map(|span| span.end - span.begin).sum::<u64>();
+        Self { head: Arc::new(head), generation, spans, total, piece: None, reading: None }
     }
 
-    /// The file that a position lies in, the position in that, and how many bytes a piece from there has.
-    fn place(&self, position: u64) -> Option<(SegmentEntry, u64, usize)> {
-        let mut offset = position.checked_sub(self.head.len() as u64)?;
-        for file in &self.files {
-            if offset < file.bytes {
-                let length = (file.bytes - offset).min(STATE_CHUNK_MAX as u64);
-                return Some((file.entry, offset, usize::try_from(length).ok()?));
+    /// Where the piece at a position lies.
+    fn place(&self, position: u64) -> Option<Place> {
+        let mut behind = position.checked_sub(self.head.len() as u64)?;
+        for Span { entry, begin, end } in &self.spans {
+            if behind < end - begin {
+                let offset = begin + behind;
+                let page = offset / PAGE as u64 * PAGE as u64;
+                let skip = usize::try_from(offset - page).ok()?;
+                let length = (end - offset).min((STATE_CHUNK_MAX - skip) as u64);
+                return Some(Place { entry: *entry, page, skip, length: usize::try_from(length).ok()? });
             }
-            offset -= file.bytes;
+            behind -= end - begin;
         }
         None
     }
@@ -112,14 +151,14 @@ impl Ready {
     }
 
     /// Takes what was read, if that was asked for; false if it is not what it was any more.
-    fn take(&mut self, entry: &SegmentEntry, offset: u64, bytes: Option<&Buffer>) -> Option<(u64, bool)> {
+    fn take(&mut self, entry: &SegmentEntry, page: u64, bytes: Option<&Buffer>) -> Option<(u64, bool)> {
         let position = self.reading?;
-        let (wanted, from, length) = self.place(position)?;
-        if (&wanted, from) != (entry, offset) {
+        let place = self.place(position)?;
+        if (&place.entry, place.page) != (entry, page) {
             return None;
         }
         self.reading = None;
-        let piece = bytes.and_then(|bytes| bytes.get(..length));
+        let piece = bytes.and_then(|bytes| bytes.get(place.skip..place.skip + place.length));
         self.piece = piece.map(|piece| (position, Arc::new(piece.to_vec())));
         Some((position, piece.is_some()))
     }
@@ -128,87 +167,159 @@ impl Ready {
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Another node asks for a piece of a group's state. What cannot be answered yet is asked again.
     pub(super) fn serve_state(&mut self, to: u8, id: u64, fetch: &FetchState) {
-        let known = self.exports.0.get(&(to, id)).is_some_and(|export| export.nonce == fetch.nonce);
+        let known = self.exports.all.get(&(to, id)).is_some_and(|export| export.nonce == fetch.nonce);
         if !known {
             if fetch.position != 0 {
                 self.say_gone(to, id, fetch.nonce);
                 return;
             }
-            self.exports.0.remove(&(to, id));
+            self.exports.all.remove(&(to, id));
             if !self.exports.has_room() {
                 return;
             }
-            let Some(stage) = self.gather(id) else { return };
-            let export = Export { nonce: fetch.nonce, asked: self.now, stage, ended: false };
-            self.exports.0.insert((to, id), export);
+            let Some((anchor, stage)) = self.gather(id, fetch) else { return };
+            let export = Export { nonce: fetch.nonce, asked: self.now, anchor, stage, ended: false };
+            self.exports.all.insert((to, id), export);
+            self.hold_log(id);
         }
         self.make_ready(to, id);
         let sent = self.send_piece(to, id, fetch.position);
-        let Some(export) = self.exports.0.get_mut(&(to, id)) else { return };
+        let Some(export) = self.exports.all.get_mut(&(to, id)) else { return };
         export.asked = self.now;
         let Stage::Ready(ready) = &mut export.stage else { return };
         if !sent
             && ready.reading.is_none()
-            && let Some((entry, offset, length)) = ready.place(fetch.position)
-            && offset.is_multiple_of(PAGE as u64)
+            && let Some(place) = ready.place(fetch.position)
         {
             ready.reading = Some(fetch.position);
-            let length = length.next_multiple_of(PAGE);
-            self.storing.store.read(id, entry, offset, length, &mut self.storing.effects);
+            let length = (place.skip + place.length).next_multiple_of(PAGE);
+            self.storing.store.read(id, place.entry, place.page, length, &mut self.storing.effects);
         }
     }
 
+    /// Drops what nobody has asked for any more; the log behind the others is kept for those who will ask for it.
+    pub(super) fn tend_exports(&mut self) {
+        let (now, resend) = (self.now, self.identity.timing.resend);
+        let groups: Vec<u64> = self.exports.all.keys().map(|(_, group)| *group).collect();
+        self.exports.all.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
+        groups.into_iter().for_each(|id| self.hold_log(id));
+    }
+
     /// The state of a group as of what its replica has executed, unless its machine is ahead of that just now.
-    fn gather(&mut self, id: u64) -> Option<Stage> {
+    fn gather(&mut self, id: u64, fetch: &FetchState) -> Option<(Op, Stage)> {
         let group = self.groups.get(&id)?;
         let anchor = group.replica.anchor().filter(|anchor| anchor.op == group.executed)?;
-        match &group.machine {
+        let stage = match &group.machine {
             Machine::Partition(partition, _) => {
                 let entry = entry_of(partition, &anchor);
                 let install = InstallBody { anchor: anchor.into(), state: entry.to_bytes() };
-                let (generation, last_offset) = (entry.purge_generation, entry.last_offset);
-                Some(Stage::Gathering(Gathered { install, op: anchor.op.0, generation, last_offset }))
+                let generation = entry.purge_generation;
+                let last_offset = partition.state().last_offset;
+                let first = if fetch.generation == generation { fetch.offset } else { 0 };
+                Stage::Gathering(Gathered { install, generation, last_offset, first })
             }
             Machine::Metadata => {
                 let mut machine = Vec::new();
                 self.metadata.snapshot(&mut machine);
                 let state = metadata_state(&anchor, group.replica.clients()?, machine).encode();
                 let install = InstallBody { anchor: anchor.into(), state };
-                let head = TransferHead { install, list: None, unsealed: 0 };
-                Some(Stage::Ready(Box::new(Ready::new(head.encode(), 0, Vec::new()))))
+                Stage::Ready(Box::new(Ready::new(&TransferHead { install, first: 0 }, 0, Vec::new())))
             }
-        }
+        };
+        Some((anchor.op, stage))
     }
 
     /// Goes on to the messages once all of them are in segments. A purge meanwhile makes the state one of the past.
     fn make_ready(&mut self, to: u8, id: u64) {
         self.open_segments(id);
-        let Some(export) = self.exports.0.get_mut(&(to, id)) else { return };
+        let Exports { all, asked } = &mut self.exports;
+        let Some(export) = all.get_mut(&(to, id)) else { return };
         let Stage::Gathering(gathered) = &export.stage else { return };
         let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
         if store.held(id).is_none() {
             store.open(id, None, effects);
             return;
         }
-        if store.synced(id) < gathered.op {
+        if store.synced(id) < export.anchor.0 {
             store.flush(id, effects);
             return;
         }
-        let Some(plan) = store.export(id) else { return };
-        let reaches = gathered.last_offset == u64::MAX || plan.last_offset >= Some(gathered.last_offset);
-        if plan.generation != gathered.generation || !reaches {
-            self.exports.0.remove(&(to, id));
+        if !store.holds(id, gathered.generation, gathered.last_offset) {
+            all.remove(&(to, id));
             return;
         }
-        let head = TransferHead::of(gathered.install.clone(), id, &plan);
-        export.stage = Stage::Ready(Box::new(Ready::new(head.encode(), plan.generation, plan.files)));
+        if gathered.first == 0 || gathered.last_offset < Some(gathered.first) {
+            let nothing = gathered.first > 0;
+            let Some(plan) = store.export(id) else { return };
+            let files = if nothing { &[] as &[ExportedFile] } else { &plan.files };
+            export.stage = ready(gathered, spans(files, 0));
+            return;
+        }
+        *asked += 1;
+        let fetch = Fetch {
+            asker: ASKER | *asked,
+            generation: gathered.generation,
+            sought: Sought::Offset(gathered.first),
+            until: u64::MAX,
+            bytes: PAGE,
+            batch_bytes: usize::MAX,
+        };
+        export.stage = Stage::Locating(gathered.clone(), fetch.asker);
+        store.fetch(id, fetch, effects);
+    }
+
+    /// It was looked up where the first batch stands that another node lacks.
+    pub(super) fn export_located(&mut self, asker: u64, fetched: &Fetched) {
+        let asks = |export: &Export| matches!(export.stage, Stage::Locating(_, by) if by == asker);
+        let Some((key, export)) = self.exports.all.iter_mut().find(|(_, export)| asks(export)) else {
+            return;
+        };
+        let ((to, id), nonce) = (*key, export.nonce);
+        let Stage::Locating(gathered, _) = &export.stage else { return };
+        let begin = match fetched {
+            Fetched::Batches(found) => found.batches.first().and_then(|first| {
+                let header = BatchHeader::decode(found.buffer.get(first.clone())?).ok()?;
+                Some((header.base_offset, found.position + first.start as u64))
+            }),
+            _ => None,
+        };
+        let plan = self.storing.store.export(id);
+        let located = plan.and_then(|plan| {
+            let Some((offset, position)) = begin else {
+                // All that it lacks was truncated, and there is nothing behind that.
+                let truncated = matches!(fetched, Fetched::Nothing) && plan.files.is_empty();
+                return truncated.then(Vec::new);
+            };
+            let first = plan.files.iter().rposition(|file| file.entry.base_offset <= offset)?;
+            Some(spans(&plan.files[first..], position))
+        });
+        match located {
+            Some(spans) => export.stage = ready(gathered, spans),
+            None => {
+                self.exports.all.remove(&(to, id));
+                self.say_gone(to, id, nonce);
+                return;
+            }
+        }
+        self.send_piece(to, id, 0);
+    }
+
+    /// The segments of a group have come further: what is gathered of it may be ready now.
+    pub(super) fn exports_follow(&mut self, id: u64) {
+        let gathering = |export: &Export| matches!(export.stage, Stage::Gathering(_));
+        let of_group =
+            self.exports.all.iter().filter(|((_, group), export)| *group == id && gathering(export));
+        for to in of_group.map(|((to, _), _)| *to).collect::<Vec<_>>() {
+            self.make_ready(to, id);
+            self.send_piece(to, id, 0);
+        }
     }
 
     /// A piece of a segment was read, for whoever waits for it.
     pub(super) fn piece_read(&mut self, id: u64, entry: &SegmentEntry, offset: u64, bytes: Option<&Buffer>) {
         let generation = self.storing.store.held(id).map(|held| held.generation);
         let mut told = Vec::new();
-        for ((to, group), export) in &mut self.exports.0 {
+        for ((to, group), export) in &mut self.exports.all {
             if *group == id
                 && let Stage::Ready(ready) = &mut export.stage
                 && let Some((position, whole)) = ready.take(entry, offset, bytes)
@@ -220,7 +331,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             if stands {
                 self.send_piece(to, id, position);
             } else {
-                self.exports.0.remove(&(to, id));
+                self.exports.all.remove(&(to, id));
                 self.say_gone(to, id, nonce);
             }
         }
@@ -228,7 +339,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Sends the piece at a position, if it is in memory.
     fn send_piece(&mut self, to: u8, id: u64, position: u64) -> bool {
-        let Some(export) = self.exports.0.get_mut(&(to, id)) else { return false };
+        let Some(export) = self.exports.all.get_mut(&(to, id)) else { return false };
         let Stage::Ready(ready) = &export.stage else { return false };
         let Some(piece) = ready.piece(position) else { return false };
         export.ended |= position + piece.len() as u64 == ready.total;
@@ -252,4 +363,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         };
         self.say(to, id, group.epoch, Content::StateChunk(chunk), Some(piece));
     }
+}
+
+/// The batches of these files, those of the first from a position on.
+fn spans(files: &[ExportedFile], position: u64) -> Vec<Span> {
+    let begins = std::iter::once(position).chain(std::iter::repeat(0));
+    let span = |(file, begin): (&ExportedFile, u64)| Span { entry: file.entry, begin, end: file.bytes };
+    files.iter().zip(begins).map(span).collect()
+}
+
+fn ready(gathered: &Gathered, spans: Vec<Span>) -> Stage {
+    let head = TransferHead { install: gathered.install.clone(), first: gathered.first };
+    Stage::Ready(Box::new(Ready::new(&head, gathered.generation, spans)))
 }

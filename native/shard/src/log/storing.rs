@@ -10,6 +10,7 @@ use super::group::Body;
 use super::machine::MetadataMachine;
 use super::outgoing::{Fatal, Outgoing};
 use super::owner::METADATA;
+use super::serving::Exports;
 use super::shard_log::ShardLog;
 
 /// The segments of a shard, and the hands that write them.
@@ -87,17 +88,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             store::Effect::Truncated { group } => drop(self.changed.insert(group)),
             store::Effect::Sealed { group } => self.segments_changed(group),
             store::Effect::StateWritten { group, op } => self.segments_synced(group, op),
-            store::Effect::GivenUp { group } => {
-                if group == METADATA {
-                    self.state_given_up(group);
-                } else {
-                    self.give_up_transfer(group);
-                }
-            }
+            store::Effect::GivenUp { group } => self.state_given_up(group),
             store::Effect::Opened { group, .. } => {
                 self.changed.insert(group);
                 self.segments_follow(group);
-                self.messages_opened(group);
                 self.retention_opened(group);
             }
             store::Effect::Damaged { group, .. } => {
@@ -107,10 +101,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             store::Effect::Read { group, entry, offset, bytes } => {
                 self.piece_read(group, &entry, offset, bytes.as_ref());
             }
+            store::Effect::Fetched { asker, fetched, .. } if Exports::asks(asker) => {
+                self.export_located(asker, &fetched);
+            }
             store::Effect::Fetched { asker, fetched, .. } => self.poll_fetched(asker, fetched),
             store::Effect::Cut { group, asker, result } => self.cut_ended(group, asker, result),
-            store::Effect::Imported { group } => self.piece_written(group),
-            store::Effect::Installed { group } => self.messages_installed(group),
             store::Effect::Fatal(fault) => {
                 let file = fault.path.display().to_string();
                 self.fail(Fatal::Write { file, error: fault.error });
@@ -140,6 +135,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if group != METADATA {
             let synced = self.storing.store.synced(group);
             self.segments_synced(group, synced);
+            self.transfer_follows(group);
+            self.exports_follow(group);
         }
     }
 }

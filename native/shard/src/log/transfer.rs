@@ -1,18 +1,19 @@
-//! State from another replica: asked for piece by piece. What the group is without its messages comes first; the segments
-//! that follow are written beside its own as they come, and take their place when all are here. Only then does the replica
-//! hear of it, and the journal get its record.
+//! State from another replica: asked for piece by piece. What the group is without its messages comes first; then come the
+//! messages that this node does not have, which are appended to its own as they come. They are committed, so they may be
+//! there before the journal says so. Once all are synced the replica hears of it, and the journal gets its record.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use ng_io::Environment;
 use ng_storage::manifest::GroupEntry;
 use ng_storage::record_body::InstallBody;
+use ng_storage::store::ReceivedBatches;
 use ng_vsr::{ClientTable, Event, Ticks};
 use ng_wire::replica::{Content, FetchState, Op, PrepareHeader, StateChunk, xxh3_128};
 
-use super::incoming::{IncomingMessages, Piece};
 use super::machine::{Machine, MetadataMachine};
 use super::outgoing::{Fatal, Outgoing};
+use super::owner::METADATA;
 use super::shard_log::{ShardLog, Work};
 use super::state::{metadata_at, partition_at};
 use super::transfer_head::TransferHead;
@@ -23,9 +24,6 @@ const INCOMING_MAX: usize = 4;
 /// Beats without a further piece after which a transfer is given up.
 const PATIENCE: Ticks = 20;
 
-/// The longest list of segments there can be.
-const LIST_BYTES_MAX: u64 = 5 << 20;
-
 /// A state that this node is fetching.
 #[derive(Debug)]
 struct Incoming {
@@ -35,18 +33,20 @@ struct Incoming {
     /// When it came further.
     moved: Ticks,
     stage: Stage,
+    /// The next piece is not asked for before the disk has taken some of those that came.
+    crowded: bool,
     /// The state without its messages, once it is here.
     whole: Option<InstallBody>,
 }
 
 #[derive(Debug)]
 enum Stage {
+    /// What is here already is not known yet.
+    Opening,
     Head(Vec<u8>),
-    Messages(Box<IncomingMessages>),
-    /// All of it is here; it is being put in place, and opened then.
-    Installing {
-        installed: bool,
-    },
+    Messages(Box<ReceivedBatches>),
+    /// All of it has come, and is on its way to the disk.
+    Settling,
 }
 
 /// States on their way to this node, by group.
@@ -77,12 +77,36 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let Some((id, from, anchor)) = self.transfers.queued.pop_front() else { return };
             self.transfers.questions += 1;
             let nonce = self.identity.incarnation << 32 | self.transfers.questions;
-            let question = FetchState { nonce, anchor, position: 0 };
-            let stage = Stage::Head(Vec::new());
-            let incoming = Incoming { from, question, asked: self.now, moved: self.now, stage, whole: None };
+            let question = FetchState { nonce, anchor, position: 0, generation: 0, offset: 0 };
+            let incoming = Incoming {
+                from,
+                question,
+                asked: self.now,
+                moved: self.now,
+                stage: Stage::Opening,
+                crowded: false,
+                whole: None,
+            };
             self.transfers.incoming.insert(id, incoming);
-            self.ask_for_piece(id);
+            self.begin_transfer(id);
         }
+    }
+
+    /// Asks for what lies behind what is here, once that is known.
+    fn begin_transfer(&mut self, id: u64) {
+        self.open_segments(id);
+        let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
+        if id != METADATA {
+            let Some(held) = self.storing.store.held(id) else {
+                self.storing.store.open(id, None, &mut self.storing.effects);
+                return;
+            };
+            incoming.question.generation = held.generation;
+            incoming.question.offset = self.storing.store.lacks_from(id);
+        }
+        incoming.stage = Stage::Head(Vec::new());
+        incoming.moved = self.now;
+        self.ask_for_piece(id);
     }
 
     fn ask_for_piece(&mut self, id: u64) {
@@ -96,34 +120,25 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Asks again for pieces that did not come, and drops states that come, or are fetched, no further.
     pub(super) fn tend_transfers(&mut self) {
         let (now, resend) = (self.now, self.identity.timing.resend);
-        let waits = |incoming: &Incoming| match &incoming.stage {
-            Stage::Head(_) => true,
-            Stage::Messages(messages) => !messages.writing,
-            Stage::Installing { .. } => false,
-        };
-        let late = |incoming: &Incoming| waits(incoming) && now >= incoming.asked + resend;
-        let waiting: Vec<(u64, Ticks)> = self
-            .transfers
-            .incoming
-            .iter()
-            .filter(|(_, incoming)| late(incoming))
-            .map(|(id, incoming)| (*id, incoming.moved))
-            .collect();
-        for (id, moved) in waiting {
-            if now >= moved + PATIENCE * resend {
+        let late = |incoming: &Incoming| now >= incoming.asked + resend;
+        let waiting = self.transfers.incoming.iter().filter(|(_, incoming)| late(incoming));
+        for (id, moved) in waiting.map(|(id, incoming)| (*id, incoming.moved)).collect::<Vec<_>>() {
+            let opening =
+                matches!(self.transfers.incoming.get(&id).map(|one| &one.stage), Some(Stage::Opening));
+            if !opening && now >= moved + PATIENCE * resend {
                 self.give_up_transfer(id);
             } else {
-                self.ask_for_piece(id);
+                self.go_on(id);
             }
         }
-        self.exports.drop_stale(now, resend);
+        self.tend_exports();
     }
 
     /// A piece of a state came.
     pub(super) fn take_state(&mut self, from: u8, id: u64, chunk: &StateChunk, bytes: &[u8]) {
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
         let known = incoming.from == from && incoming.question.nonce == chunk.nonce;
-        if known && chunk.total == 0 && !matches!(incoming.stage, Stage::Installing { .. }) {
+        if known && chunk.total == 0 {
             self.give_up_transfer(id);
             return;
         }
@@ -137,9 +152,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 head.extend_from_slice(bytes);
                 self.take_head(id, chunk)
             }
-            Stage::Messages(messages) if !messages.writing => self.take_messages(id, bytes),
-            // It came twice.
-            _ => return,
+            Stage::Messages(_) => self.take_messages(id, bytes),
+            Stage::Opening | Stage::Settling => return,
         };
         if taken.is_none() {
             self.counts.dropped += 1;
@@ -156,7 +170,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Looks at the head as far as it has come; `None` if it is of no use.
     fn take_head(&mut self, id: u64, chunk: &StateChunk) -> Option<()> {
-        let max = self.journal.body_bytes_max() as u64 + LIST_BYTES_MAX;
+        let max = self.journal.body_bytes_max() as u64;
         self.moved(id, chunk.bytes as usize);
         let Stage::Head(bytes) = &self.transfers.incoming.get(&id)?.stage else { return None };
         let wanted = TransferHead::length(bytes);
@@ -168,114 +182,138 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return Some(());
         }
         let head = TransferHead::decode(bytes).ok().flatten()?;
-        let length = bytes.len() as u64;
-        let sum = head.segments().try_fold(length, |sum, (_, bytes, _)| sum.checked_add(bytes))?;
-        if sum != chunk.total || head.install.encode().len() > self.journal.body_bytes_max() {
+        let messages = chunk.total.checked_sub(bytes.len() as u64)?;
+        head.install.anchor.prepare()?;
+        let entry = match self.reads(id, &head.install)? {
+            State::Metadata(..) if messages > 0 => return None,
+            State::Metadata(..) => {
+                self.transfers.incoming.get_mut(&id)?.whole = Some(head.install);
+                self.fetched(id);
+                return Some(());
+            }
+            State::Partition(entry) => entry,
+        };
+        self.begin_messages(id, &entry, head.first, messages)?;
+        self.transfers.incoming.get_mut(&id)?.whole = Some(head.install);
+        self.go_on(id);
+        Some(())
+    }
+
+    /// Messages from `first` on will come. They must lead on from those that are here; those of a generation that was purged
+    /// elsewhere go, and all that were truncated, if nothing else is left there.
+    fn begin_messages(&mut self, id: u64, entry: &GroupEntry, first: u64, bytes: u64) -> Option<()> {
+        let max = self.journal.body_bytes_max() as u64;
+        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+        let op = self.groups.get(&id)?.executed.next();
+        let incoming = self.transfers.incoming.get_mut(&id)?;
+        let held = store.held(id)?.generation;
+        if entry.purge_generation < held || held != incoming.question.generation {
             return None;
         }
-        head.install.anchor.prepare()?;
-        let messages = match self.reads(id, &head.install)? {
-            State::Metadata(..) => None,
-            State::Partition(entry) => {
-                let list = head.list.as_ref()?;
-                if list.group != id || list.purge_generation != entry.purge_generation {
-                    return None;
-                }
-                let (generation, last_offset) = (entry.purge_generation, entry.last_offset);
-                let segments = head.segments().collect();
-                Some(IncomingMessages::new(generation, last_offset, list.next_offset, segments))
-            }
-        };
-        let incoming = self.transfers.incoming.get_mut(&id)?;
-        incoming.whole = Some(head.install);
-        match messages {
-            None => self.fetched(id),
-            Some(messages) => {
-                incoming.stage = Stage::Messages(Box::new(messages));
-                self.go_on(id);
-            }
+        let leads_on = entry.purge_generation == held && first == incoming.question.offset;
+        if first != 0 && !leads_on {
+            return None;
         }
+        let has = if entry.purge_generation > held { 0 } else { incoming.question.offset };
+        let next_offset = entry.last_offset.wrapping_add(1);
+        if bytes == 0 && has < next_offset {
+            if entry.first_offset != next_offset {
+                return None;
+            }
+            store.empty(id, entry.purge_generation, next_offset, op.0, effects);
+        } else if entry.purge_generation > held {
+            store.purge(id, entry.purge_generation, op.0, effects);
+        }
+        let batches = ReceivedBatches::new(entry.purge_generation, first, bytes, max);
+        incoming.stage = Stage::Messages(Box::new(batches));
         Some(())
     }
 
+    /// Appends what came, as of an op that is not executed yet: where it stands in the log is not told.
     fn take_messages(&mut self, id: u64, bytes: &[u8]) -> Option<()> {
-        let max = self.journal.body_bytes_max() as u64;
+        let op = self.groups.get(&id)?.executed.next();
         let Stage::Messages(messages) = &mut self.transfers.incoming.get_mut(&id)?.stage else { return None };
-        let Piece { entry, offset } = messages.take(id, bytes, max)?;
-        self.storing.store.import(id, entry, offset, bytes, &mut self.storing.effects);
+        let batches = messages.feed(bytes, op.0).ok()?;
+        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+        // Purged meanwhile, these would come again as what they are not any more.
+        if store.held(id).is_none_or(|held| held.generation != messages.generation()) {
+            return None;
+        }
+        for batch in batches {
+            store.append(id, batch, self.instant, effects);
+        }
+        self.changed.insert(id);
+        self.messages_came(id);
         self.moved(id, bytes.len());
+        self.go_on(id);
         Some(())
     }
 
-    /// A piece of messages is written.
-    pub(super) fn piece_written(&mut self, id: u64) {
-        if let Some(Incoming { stage: Stage::Messages(messages), .. }) = self.transfers.incoming.get_mut(&id)
-        {
-            messages.writing = false;
-            self.go_on(id);
-        }
-    }
-
-    /// Asks for the next piece, or puts what came in place of what the group has. Never what is older than that: the
-    /// segments hold everything that was executed.
-    fn go_on(&mut self, id: u64) {
+    /// Does what comes next of a transfer, if that can be done now.
+    pub(super) fn go_on(&mut self, id: u64) {
         let executed = self.groups.get(&id).map(|group| group.executed.0);
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
-        let Stage::Messages(messages) = &incoming.stage else { return };
-        let Some(op) = incoming.whole.as_ref().map(|whole| whole.anchor.op) else { return };
-        if executed.is_none_or(|executed| executed >= op) {
+        match &incoming.stage {
+            Stage::Opening => return self.begin_transfer(id),
+            Stage::Head(_) => return self.ask_for_piece(id),
+            Stage::Messages(_) | Stage::Settling => {}
+        }
+        let anchor = incoming.whole.as_ref().map(|whole| whole.anchor.op);
+        if executed >= anchor {
             self.give_up_transfer(id);
-        } else if !messages.is_whole() {
+            return;
+        }
+        let whole = matches!(&incoming.stage, Stage::Messages(messages) if messages.is_whole());
+        if whole {
+            incoming.stage = Stage::Settling;
+        }
+        incoming.crowded = matches!(incoming.stage, Stage::Messages(_)) && !self.storing.store.has_room();
+        if matches!(incoming.stage, Stage::Messages(_)) && !incoming.crowded {
             self.ask_for_piece(id);
-        } else if messages.suffice() {
-            let (generation, next_offset) = (messages.generation, messages.next_offset);
-            incoming.stage = Stage::Installing { installed: false };
-            self.storing.store.install(id, generation, op, next_offset, &mut self.storing.effects);
-        } else {
-            self.give_up_transfer(id);
+            return;
         }
+        incoming.asked = self.now;
+        self.storing.store.flush(id, &mut self.storing.effects);
+        self.settle_messages(id);
     }
 
-    /// The messages that came are in place of those that were there.
-    pub(super) fn messages_installed(&mut self, id: u64) {
-        if let Some(Incoming { stage: Stage::Installing { installed }, .. }) =
-            self.transfers.incoming.get_mut(&id)
-        {
-            *installed = true;
-        }
-    }
-
-    /// The segments of a group were opened: those that came, if any did.
-    pub(super) fn messages_opened(&mut self, id: u64) {
-        let whole = self.transfers.incoming.get(&id);
-        if whole.is_some_and(|incoming| matches!(incoming.stage, Stage::Installing { installed: true })) {
+    /// All messages of a state have come: once they are on the disk the replica hears of it.
+    fn settle_messages(&mut self, id: u64) {
+        let Some(Incoming { stage: Stage::Settling, whole: Some(whole), .. }) =
+            self.transfers.incoming.get(&id)
+        else {
+            return;
+        };
+        let Some(State::Partition(entry)) = self.reads(id, whole) else { return };
+        let last_offset = (entry.last_offset != u64::MAX).then_some(entry.last_offset);
+        if self.storing.store.holds(id, entry.purge_generation, last_offset) {
             self.fetched(id);
         }
     }
 
-    /// The segments of a group cannot be read. If they came just now, the next transfer brings others.
-    pub(super) fn messages_damaged(&mut self, id: u64) {
-        let whole = self.transfers.incoming.get(&id);
-        if whole.is_some_and(|incoming| matches!(incoming.stage, Stage::Installing { installed: true })) {
-            self.end_transfer(id, Event::FetchFailed);
-            return;
+    /// The segments of a group have come further.
+    pub(super) fn transfer_follows(&mut self, id: u64) {
+        match self.transfers.incoming.get(&id) {
+            Some(Incoming { stage: Stage::Opening, .. }) => self.begin_transfer(id),
+            Some(Incoming { stage: Stage::Settling, .. }) => self.settle_messages(id),
+            Some(Incoming { crowded: true, .. }) => self.go_on(id),
+            _ => {}
         }
-        // What was executed is not kept any more, and nothing else here has it: another disk, and the other nodes, do.
+    }
+
+    /// The segments of a group cannot be read. What was executed is not kept any more, and nothing else here has it: another
+    /// disk, and the other nodes, do.
+    pub(super) fn messages_damaged(&mut self, id: u64) {
         let op = self.groups.get(&id).map_or(Op::ZERO, |group| group.executed);
         self.fail(Fatal::Lost { group: id, op });
     }
 
-    /// Leaves nothing behind of a transfer, unless all of it came and is being put in place.
+    /// A transfer ends before all has come. The messages that came stay: they are what this node lacked.
     pub(super) fn give_up_transfer(&mut self, id: u64) {
-        let stage = self.transfers.incoming.get(&id).map(|incoming| &incoming.stage);
-        match stage {
-            None | Some(Stage::Installing { .. }) => return,
-            Some(Stage::Head(_)) => {}
-            Some(Stage::Messages(_)) => self.storing.store.give_up_import(id, &mut self.storing.effects),
+        if self.transfers.incoming.remove(&id).is_some() {
+            self.work.push_back(Work { group: id, event: Event::FetchFailed, body: None, ticket: None });
+            self.begin_transfers();
         }
-        self.transfers.incoming.remove(&id);
-        self.work.push_back(Work { group: id, event: Event::FetchFailed, body: None, ticket: None });
-        self.begin_transfers();
     }
 
     /// All of a state is here and synced: the replica takes it over, or has no use for it any more.
@@ -327,6 +365,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             (Some(State::Partition(entry)), Machine::Partition(partition, stamper)) => {
                 **partition = planted.in_partition(partition_at(&entry, limits));
                 *stamper = None;
+                let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+                if entry.first_offset > 0 {
+                    store.truncate_prefix(id, entry.purge_generation, entry.first_offset, effects);
+                    self.segments_changed(id);
+                }
             }
             (Some(State::Metadata(_, machine)), Machine::Metadata) => {
                 let taken = self.metadata.install(&machine);

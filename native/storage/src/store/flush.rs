@@ -2,7 +2,7 @@
 
 use ng_io::Buffer;
 
-use super::group::{Group, Installing, Order, Running};
+use super::group::{Group, Order, Running};
 use super::plan::{Plan, Step, paged, replace};
 use super::tail::{Passing, Tail};
 use super::{Effect, StoreLimits};
@@ -41,7 +41,9 @@ impl Group {
     fn is_moot(&self, order: &Order) -> bool {
         let present = self.listed.purge_generation;
         match order {
-            Order::Purge { generation, .. } => *generation <= present,
+            Order::Purge { generation, next_offset, .. } => {
+                (*generation, *next_offset) <= (present, self.lacks_from())
+            }
             Order::TruncatePrefix { generation, offset } => {
                 *generation != present || self.before(*offset).is_empty()
             }
@@ -145,16 +147,15 @@ impl Group {
 
     fn carry_out(&mut self, order: Order, trash: impl FnOnce() -> Trash) -> (Running, Plan) {
         match order {
-            Order::Purge { generation, op, since } => self.purge(generation, op, since),
+            Order::Purge { generation, next_offset, op, since } => {
+                self.purge(generation, next_offset, (op, since))
+            }
             Order::TruncatePrefix { offset, .. } => self.truncate_prefix(offset),
             Order::Remove => (Running::Removing, self.retire(trash())),
             Order::Read { entry, offset, length } => {
                 let path = self.home.segment(&entry);
                 (Running::Reading { entry, offset }, vec![Step::Read { path, offset, length }])
             }
-            Order::GiveUp => self.give_up(&trash()),
-            Order::Import { entry, offset, buffer } => self.import(entry, offset, buffer, &trash()),
-            Order::Install(installing) => self.install(installing, &trash()),
             Order::WriteState { op, bytes } => {
                 let mut plan = Plan::new();
                 self.make_directory(&mut plan);
@@ -173,11 +174,11 @@ impl Group {
         }
     }
 
-    fn purge(&self, generation: u64, op: u64, since: u64) -> (Running, Plan) {
+    fn purge(&self, generation: u64, next_offset: u64, (op, since): (u64, u64)) -> (Running, Plan) {
         let listed = SegmentsFile {
             purge_generation: generation,
             first_op: 0,
-            next_offset: 0,
+            next_offset,
             segments: Vec::new(),
             ..self.list_next()
         };
@@ -217,7 +218,6 @@ impl Group {
 
     fn retire(&self, trash: Trash) -> Plan {
         vec![
-            Step::Retire { from: self.home.incoming(), to: trash.path("incoming") },
             Step::Retire { from: self.home.directory(), to: trash.path("group") },
             Step::MakeDirectory(self.home.parent().to_owned()),
             Step::SyncDirectory(self.home.parent().to_owned()),
@@ -247,9 +247,6 @@ impl Group {
                 effects.push(Effect::StateWritten { group, op });
             }
             Running::Removing => effects.push(Effect::Removed { group }),
-            Running::Importing { entry } => self.imported(entry, effects),
-            Running::Installing(Installing { generation, op, .. }) => self.installed(generation, op, effects),
-            Running::GivingUp => self.incoming = None,
             Running::Opening(_)
             | Running::Reading { .. }
             | Running::Cutting { .. }
@@ -278,7 +275,7 @@ impl Group {
         for batch in self.pending.drain(..count.min(self.pending.len())) {
             let tail = self.tail.get_or_insert_with(|| Tail::new(batch.base_offset, batch.op));
             tail.absorb(Passing::from(&batch));
-            tail.last_op = batch.op;
+            tail.last_op = tail.last_op.max(batch.op);
             tail.stale_to = 0;
             self.pending_bytes -= batch.bytes.len();
             self.pending_messages -= u64::from(batch.messages);

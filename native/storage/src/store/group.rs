@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use ng_io::{Buffer, Instant};
+use ng_io::Instant;
 
 use super::cut::{Cut, CutSegments};
 use super::fetch::Fetch;
@@ -42,8 +42,6 @@ pub(super) struct Group {
     pub(super) waits_for_space: bool,
     /// How often opening it failed because something could not be read.
     pub(super) unread: u8,
-    /// Segments of a state that comes from another replica.
-    pub(super) incoming: Option<Vec<SegmentEntry>>,
     /// Fetches that have not begun.
     pub(super) fetches: VecDeque<Fetch>,
     /// Whether it waits for a lane of the readers.
@@ -71,24 +69,14 @@ pub(super) enum Phase {
     Damaged,
 }
 
-/// A state that takes the place of what a group holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Installing {
-    pub(super) generation: u64,
-    /// The last one in it.
-    pub(super) op: u64,
-    /// Ops from here on are not safe before it is in place.
-    pub(super) since: u64,
-    /// Where it has no segments: offsets below it were given out.
-    pub(super) next_offset: u64,
-}
-
 /// Something to be done before what is pending is written.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Batches from `since` on, which were dropped with it, are not safe before it is.
+    /// Batches from `since` on, which were dropped with it, are not safe before it is. Offsets below `next_offset` were given
+    /// to messages that are gone.
     Purge {
         generation: u64,
+        next_offset: u64,
         op: u64,
         since: u64,
     },
@@ -102,13 +90,6 @@ pub(super) enum Order {
         offset: u64,
         length: usize,
     },
-    Import {
-        entry: SegmentEntry,
-        offset: u64,
-        buffer: Buffer,
-    },
-    GiveUp,
-    Install(Installing),
     WriteState {
         op: u64,
         bytes: Vec<u8>,
@@ -126,7 +107,7 @@ pub(super) enum Order {
 impl Order {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Remove | Self::Install(_))
+        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Remove)
     }
 }
 
@@ -156,11 +137,6 @@ pub(super) enum Running {
         entry: SegmentEntry,
         offset: u64,
     },
-    Importing {
-        entry: SegmentEntry,
-    },
-    GivingUp,
-    Installing(Installing),
     WritingState {
         op: u64,
     },
@@ -177,7 +153,7 @@ pub(super) enum Running {
 impl Running {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(self, Self::Purging { .. } | Self::Truncating { .. } | Self::Removing | Self::Installing(_))
+        matches!(self, Self::Purging { .. } | Self::Truncating { .. } | Self::Removing)
     }
 }
 
@@ -210,7 +186,6 @@ impl Group {
             due: None,
             waits_for_space: false,
             unread: 0,
-            incoming: None,
             fetches: VecDeque::new(),
             reads_queued: false,
             reading: 0,
@@ -282,11 +257,14 @@ impl Group {
             .or_else(|| self.listed.next_offset.checked_sub(1))
     }
 
-    /// Whether a batch is in the segments already, or was purged: a restart applies ops again that it had applied before.
+    /// Whether a batch is here already, or was purged: a restart applies ops again that it had applied before, and what came
+    /// from another replica is applied, too, where its ops come one by one.
     pub(super) fn is_known(&self, batch: &CommittedBatch) -> bool {
         let purging = self.listed.purge_generation < self.generation;
         let there = self.last_offset().is_some_and(|last| batch.base_offset <= last);
-        batch.generation < self.generation || (!purging && there)
+        let before = self.pending.back().filter(|before| before.generation == batch.generation);
+        let waits = before.is_some_and(|before| batch.base_offset <= before.last_offset);
+        batch.generation < self.generation || waits || (!purging && there)
     }
 
     /// Drops the pending batches that the directory turned out to hold.
@@ -332,13 +310,11 @@ impl Group {
             return Some(0);
         }
         let ordered = self.orders.iter().filter_map(|order| match order {
-            Order::Purge { since, .. } | Order::Install(Installing { since, .. }) => Some(*since),
+            Order::Purge { since, .. } => Some(*since),
             _ => None,
         });
         let running = match &self.running {
-            Some(Running::Purging { since, .. } | Running::Installing(Installing { since, .. })) => {
-                Some(*since)
-            }
+            Some(Running::Purging { since, .. }) => Some(*since),
             _ => None,
         };
         ordered.chain(running).chain(self.pending.front().map(|batch| batch.op)).min()
@@ -346,7 +322,7 @@ impl Group {
 
     /// Whether an order needs nothing of what the directory holds.
     fn is_blind(order: &Order) -> bool {
-        matches!(order, Order::Remove | Order::Import { .. } | Order::GiveUp | Order::Install(_))
+        matches!(order, Order::Remove)
     }
 
     /// The next thing to do, if there is anything to do now.
@@ -372,26 +348,20 @@ impl Group {
     pub(super) fn take_back(&mut self, running: Running) -> bool {
         let order = match running {
             Running::Purging { listed, op, since } => {
-                Order::Purge { generation: listed.purge_generation, op, since }
+                let (generation, next_offset) = (listed.purge_generation, listed.next_offset);
+                Order::Purge { generation, next_offset, op, since }
             }
             Running::Truncating { listed, offset } => {
                 Order::TruncatePrefix { generation: listed.purge_generation, offset }
             }
             Running::Removing => Order::Remove,
-            Running::GivingUp => Order::GiveUp,
-            Running::Installing(installing) => Order::Install(installing),
             Running::DroppingState { op } => Order::DropState { op },
             // An index that is not written is made again when it is needed.
             Running::Appending { .. }
             | Running::Sealing { .. }
             | Running::Opening(_)
             | Running::WritingIndex => return true,
-            Running::Importing { .. }
-            | Running::Reading { .. }
-            | Running::WritingState { .. }
-            | Running::Cutting { .. } => {
-                return false;
-            }
+            Running::Reading { .. } | Running::WritingState { .. } | Running::Cutting { .. } => return false,
         };
         self.orders.push_front(order);
         true
@@ -418,7 +388,6 @@ impl Group {
         self.running.is_none()
             && self.orders.is_empty()
             && self.pending.is_empty()
-            && self.incoming.is_none()
             && self.cuts.is_empty()
             && !self.is_read()
     }

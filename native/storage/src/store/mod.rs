@@ -8,10 +8,10 @@
 //! enough. Nothing here is acknowledged to anybody; the journal holds what is not [`Effect::Synced`] yet.
 
 mod cut;
+mod export;
 mod fetch;
 mod flush;
 mod group;
-mod incoming;
 mod index_cache;
 mod locate;
 mod opening;
@@ -35,11 +35,11 @@ use ng_io::{Buffer, IoError};
 use thiserror::Error;
 
 pub use cut::{CutSegments, NoCut};
+pub use export::{ExportPlan, ExportedFile};
 pub use fetch::{Fetch, Fetched};
-pub use incoming::{ExportPlan, ExportedFile, sealed_bytes};
 pub use locate::{LastBegin, Sought};
 pub use readers::READERS;
-pub use received::ReceivedSegment;
+pub use received::ReceivedBatches;
 pub use segments::SegmentStore;
 pub use spans::Span;
 pub use walk::FoundBatches;
@@ -155,8 +155,7 @@ pub enum Effect {
         /// What it holds.
         held: Held,
     },
-    /// A group's directory does not hold what it must. Batches for it are not taken until a state is installed; the
-    /// journal keeps them.
+    /// A group's directory does not hold what it must. Batches for it are not taken; the journal keeps them.
     Damaged {
         /// Which group.
         group: u64,
@@ -185,7 +184,7 @@ pub enum Effect {
         /// Which group.
         group: u64,
     },
-    /// For lack of space a state, or a piece of one, was not written. Nothing is harmed; who asked may ask again.
+    /// For lack of space a state of the metadata was not written. Nothing is harmed; who asked may ask again.
     GivenUp {
         /// Which group.
         group: u64,
@@ -218,16 +217,6 @@ pub enum Effect {
         asker: u64,
         /// What it contains, if there is one.
         result: Result<CutSegments, NoCut>,
-    },
-    /// A piece of a state from another replica is written.
-    Imported {
-        /// Which group.
-        group: u64,
-    },
-    /// The state from another replica is in place and synced; an [`Effect::Opened`] follows.
-    Installed {
-        /// Which group.
-        group: u64,
     },
     /// A group's directory is in the trash for good.
     Removed {

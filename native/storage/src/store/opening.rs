@@ -18,10 +18,6 @@ const ATTEMPTS: u8 = 5;
 pub(super) enum Opening {
     /// Reads SEGMENTS.
     List,
-    /// Reads SEGMENTS of a state that may be about to take the directory's place.
-    Incoming,
-    /// Puts that state in its place.
-    Replacing,
     /// Reads the unsealed segment.
     Scan(Box<Scan>),
     /// Brings what was found to stable storage.
@@ -87,21 +83,7 @@ impl Group {
         let file = read.into_iter().next().flatten();
         match (opening, file) {
             (Opening::List, Some(bytes)) => self.listed(&bytes, batch_bytes_max),
-            (Opening::List, None) => {
-                let path = self.home.incoming().join("SEGMENTS");
-                Ok(Progress::Next(Opening::Incoming, vec![Step::ReadAll(path)]))
-            }
-            (Opening::Incoming, Some(bytes)) if SegmentsFile::decode(&bytes).is_ok() => {
-                // Whatever came from another replica is committed: being in place too early does no harm.
-                let (from, to) = (self.home.incoming(), self.home.directory());
-                let plan =
-                    vec![Step::Rename { from, to }, Step::SyncDirectory(self.home.parent().to_owned())];
-                Ok(Progress::Next(Opening::Replacing, plan))
-            }
-            (Opening::Incoming, _) => Ok(Progress::Found),
-            (Opening::Replacing, _) => {
-                Ok(Progress::Next(Opening::List, vec![Step::ReadAll(self.home.segments())]))
-            }
+            (Opening::List, None) => Ok(Progress::Found),
             (Opening::Syncing, _) => Ok(Progress::Done),
             (Opening::Scan(_), None) => Err(self.damage_of_tail(StoreFault::Missing)),
             (Opening::Scan(mut scan), Some(piece)) => {

@@ -1,89 +1,86 @@
-//! A segment that comes from another replica, looked at as its bytes pass: batches that are whole and in order, then the
-//! footer that its list names.
+//! Batches that come from another replica as one stream of bytes, cut anywhere: each is verified once all of it is here.
+
+use std::sync::Arc;
 
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, verify_front};
 
-use super::tail::{Passing, Tail};
-use crate::PAGE;
-use crate::footer::{self, Footer};
+use super::CommittedBatch;
 use crate::refusal::{Reason, Refusal};
-use crate::segments_file::SegmentEntry;
 
-/// What has come of a segment. At most one batch, or one footer, and the last piece are kept in memory.
+/// What has come of the batches of a group. At most one batch and the last piece are kept in memory.
 #[derive(Debug)]
-pub struct ReceivedSegment {
-    group: u64,
-    entry: SegmentEntry,
-    /// Bytes of the batches.
-    batches: u64,
+pub struct ReceivedBatches {
+    generation: u64,
+    /// Bytes of batches that were not given out yet.
+    left: u64,
     batch_bytes_max: u64,
-    tail: Tail,
-    /// What came and was not looked at yet.
+    last_offset: Option<u64>,
+    /// What came and is no whole batch yet.
     carried: Vec<u8>,
 }
 
-impl ReceivedSegment {
-    /// Nothing has come yet. `batches`: bytes of its batches, which the entry of an unsealed segment does not say.
+impl ReceivedBatches {
+    /// `bytes` of batches are to come, of this purge generation and from offset `first` on.
     #[must_use]
-    pub fn new(group: u64, entry: SegmentEntry, batches: u64, batch_bytes_max: u64) -> Self {
-        let tail = Tail::new(entry.base_offset, 0);
-        Self { group, entry, batches, batch_bytes_max, tail, carried: Vec::new() }
+    pub const fn new(generation: u64, first: u64, bytes: u64, batch_bytes_max: u64) -> Self {
+        let last_offset = first.checked_sub(1);
+        Self { generation, left: bytes, batch_bytes_max, last_offset, carried: Vec::new() }
     }
 
-    /// Takes the next piece.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+    /// The purge generation.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether all of them were given out.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.left == 0 && self.carried.is_empty()
+    }
+
+    /// Takes the next piece; gives out the batches that are whole now, as batches of `op`.
+    pub fn feed(&mut self, piece: &[u8], op: u64) -> Result<Vec<CommittedBatch>, Refusal> {
         self.carried.extend_from_slice(piece);
-        let mut taken = 0;
-        while self.tail.bytes < self.batches {
-            let rest = &self.carried[taken..];
-            if rest.len() < BATCH_HEADER_BYTES {
-                break;
-            }
-            let length = BatchHeader::decode(rest)?.length;
-            if length > self.batch_bytes_max.min(self.batches - self.tail.bytes) {
-                return Err(Refusal::new("batch", "length", Reason::Value(length)));
-            }
-            let Some(bytes) = usize::try_from(length).ok().and_then(|length| rest.get(..length)) else {
-                break;
-            };
+        if self.carried.len() as u64 > self.left {
+            let found = self.carried.len() as u64;
+            return Err(Refusal::new("batches", "length", Reason::Value(found)));
+        }
+        let (mut taken, mut whole) = (0, Vec::new());
+        while let Some(length) = self.length(taken)? {
+            let Some(bytes) = self.carried.get(taken..taken + length) else { break };
             let batch = verify_front(bytes)?;
             let base_offset = batch.header.base_offset;
-            if !self.tail.is_followed_by(base_offset) {
+            if self.last_offset.is_some_and(|last| base_offset <= last) {
                 return Err(Refusal::new("batch", "base offset", Reason::Order(base_offset)));
             }
-            taken += bytes.len();
-            self.tail.absorb(Passing {
-                bytes,
+            whole.push(CommittedBatch {
+                op,
+                generation: self.generation,
                 base_offset,
                 last_offset: batch.last_offset,
                 timestamp: batch.header.base_timestamp,
                 messages: batch.messages,
+                bytes: Arc::new(bytes.to_vec()),
             });
+            self.last_offset = Some(batch.last_offset);
+            taken += length;
         }
         self.carried.drain(..taken);
-        Ok(())
+        self.left -= taken as u64;
+        Ok(whole)
     }
 
-    /// Its last offset, once all of it has come and is as its list says.
-    pub fn finish(mut self) -> Result<u64, Refusal> {
-        if self.tail.bytes != self.batches || self.batches == 0 {
-            let (needed, found) = (self.batches, self.tail.bytes);
-            return Err(Refusal::new("segment", "batches", Reason::Short { needed, found }));
+    /// How long the batch is that begins there, if that is known.
+    fn length(&self, at: usize) -> Result<Option<usize>, Refusal> {
+        let rest = &self.carried[at..];
+        if rest.len() < BATCH_HEADER_BYTES {
+            return Ok(None);
         }
-        let padding = self.batches.next_multiple_of(PAGE as u64) - self.batches;
-        let padding = usize::try_from(padding).unwrap_or(PAGE);
-        if self.entry.is_sealed() {
-            let (footer, _) = Footer::decode(self.carried.get(padding..).unwrap_or_default())?;
-            (self.tail.first_op, self.tail.last_op) = (footer.first_op, footer.last_op);
-            let (_, entry, _) = self.tail.seal(self.group);
-            if entry != self.entry {
-                return Err(Refusal::new(footer::KIND.name, "checksum", Reason::Checksum));
-            }
-            self.carried.truncate(padding);
+        let length = BatchHeader::decode(rest)?.length;
+        if length > self.batch_bytes_max.min(self.left - at as u64) {
+            return Err(Refusal::new("batch", "length", Reason::Value(length)));
         }
-        if self.carried.iter().any(|byte| *byte != 0) {
-            return Err(Refusal::new("segment", "padding", Reason::NotZero));
-        }
-        Ok(self.tail.last_offset)
+        Ok(usize::try_from(length).ok())
     }
 }

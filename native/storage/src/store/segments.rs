@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ng_io::Instant;
 
 use super::cut::NoCut;
+use super::export::ExportPlan;
 use super::flush::Trash;
-use super::group::{Group, Installing, Order, Phase, Running};
-use super::incoming::ExportPlan;
+use super::group::{Group, Order, Phase, Running};
 use super::opening::Opening;
-use super::plan::{PlanFault, PlanResult, paged};
+use super::plan::{PlanFault, PlanResult};
 use super::readers::Readers;
 use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouched};
 use crate::home::Home;
@@ -124,12 +124,26 @@ impl SegmentStore {
         if found.phase == Phase::Open && generation <= found.generation {
             return;
         }
+        self.empty(group, generation, 0, op, effects);
+    }
+
+    /// Makes a group one of this purge generation that has no messages: offsets below `next_offset` were given to some that
+    /// are gone. Those that it has up to `op` go.
+    pub fn empty(
+        &mut self,
+        group: u64,
+        generation: u64,
+        next_offset: u64,
+        op: u64,
+        effects: &mut Vec<Effect>,
+    ) {
+        let found = self.group(group);
         if generation > found.generation {
             (found.generation, found.truncated_to) = (generation, 0);
         }
         let since = found.first_unsynced().map_or(op, |first| first.min(op));
         self.drop_pending(group);
-        self.order(group, Order::Purge { generation, op, since }, effects);
+        self.order(group, Order::Purge { generation, next_offset, op, since }, effects);
     }
 
     /// Drops whole sealed segments of this purge generation before `offset`. They count no more from now on.
@@ -187,39 +201,16 @@ impl SegmentStore {
         self.order(group, Order::Read { entry, offset, length }, effects);
     }
 
-    /// Writes a piece of another replica's segment beside the group: [`Effect::Imported`], or [`Effect::GivenUp`]. `offset`
-    /// lies at a page.
-    pub fn import(
-        &mut self,
-        group: u64,
-        entry: SegmentEntry,
-        offset: u64,
-        bytes: &[u8],
-        effects: &mut Vec<Effect>,
-    ) {
-        self.order(group, Order::Import { entry, offset, buffer: paged(&[bytes]) }, effects);
+    /// The first offset of an open group's generation that is neither on the disk nor was there.
+    #[must_use]
+    pub fn lacks_from(&self, group: u64) -> u64 {
+        self.groups.get(&group).map_or(0, Group::lacks_from)
     }
 
-    /// Forgets what was imported so far, and puts it into the trash.
-    pub fn give_up_import(&mut self, group: u64, effects: &mut Vec<Effect>) {
-        self.group(group).orders.retain(|order| !matches!(order, Order::Import { .. }));
-        self.order(group, Order::GiveUp, effects);
-    }
-
-    /// Puts what was imported in place of what the group holds: [`Effect::Installed`], then [`Effect::Opened`]. It is the
-    /// state after `op`; where it has no segment, offsets below `next_offset` were given out.
-    pub fn install(
-        &mut self,
-        group: u64,
-        generation: u64,
-        op: u64,
-        next_offset: u64,
-        effects: &mut Vec<Effect>,
-    ) {
-        let since = self.group(group).first_unsynced().map_or(op, |first| first.min(op));
-        self.drop_pending(group);
-        self.group(group).truncated_to = 0;
-        self.order(group, Order::Install(Installing { generation, op, since, next_offset }), effects);
+    /// Whether all messages of a purge generation up to an offset are on the disk, or were and have gone.
+    #[must_use]
+    pub fn holds(&self, group: u64, generation: u64, last_offset: Option<u64>) -> bool {
+        self.groups.get(&group).is_some_and(|found| found.holds(generation, last_offset))
     }
 
     /// Up to which op everything of a group is safe in its segments: all ops there are, if nothing is on its way.
@@ -369,7 +360,7 @@ impl SegmentStore {
                 found.cut_ended(asker, contents, result, effects);
             }
             (running, Err(fault)) if fault.heals() => {
-                self.wait_for_space(group, running, &fault, now, effects)
+                self.wait_for_space(group, running, now, effects);
             }
             (Running::Opening(Opening::Syncing), Err(fault)) => self.fail(fault, effects),
             (Running::Opening(opening), result) => {
@@ -389,20 +380,8 @@ impl SegmentStore {
         self.enqueue(group);
     }
 
-    fn wait_for_space(
-        &mut self,
-        group: u64,
-        running: Running,
-        fault: &PlanFault,
-        now: Instant,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn wait_for_space(&mut self, group: u64, running: Running, now: Instant, effects: &mut Vec<Effect>) {
         let Some(found) = self.groups.get_mut(&group) else { return };
-        if matches!(running, Running::Installing(_)) && !fault.path.starts_with(found.home.incoming()) {
-            // Once the names have changed there is no telling what a second attempt would move.
-            self.fail(fault.clone(), effects);
-            return;
-        }
         if !found.take_back(running) {
             effects.push(Effect::GivenUp { group });
             return;

@@ -1,10 +1,11 @@
-//! One replica's group becomes another's, and the power goes at any operation.
+//! What one replica's group lacks comes from another's, and the power goes at any operation.
 
 use std::time::Duration;
 
+use ng_storage::PAGE;
 use ng_storage::home::Home;
 use ng_storage::metadata_state::MetadataState;
-use ng_storage::store::{Effect, ExportPlan, ExportedFile, ReceivedSegment};
+use ng_storage::store::{CommittedBatch, Effect, ExportPlan, ExportedFile, ReceivedBatches};
 
 use crate::expected::{Log, Said, check};
 use crate::mortal::Mortal;
@@ -19,8 +20,8 @@ fn grow(rig: &mut Rig<Mortal>, log: &mut Log, group: u64, count: u64, size: usiz
     assert!(rig.settle_all([group].into_iter()));
 }
 
-/// Bytes that are read and written at a time; a batch may lie in two pieces.
-const PIECE: usize = 8192;
+/// Bytes that are read at a time; a batch may lie in two pieces.
+const PIECE: usize = 2 * PAGE;
 
 /// A replica with some segments of a group, and the plan to read them.
 fn source() -> (Rig<Mortal>, Log, ExportPlan) {
@@ -31,6 +32,18 @@ fn source() -> (Rig<Mortal>, Log, ExportPlan) {
     let plan = rig.store.export(7).expect("all of it is on the disk");
     assert!(plan.files.len() >= 3, "{plan:?}");
     (rig, log, plan)
+}
+
+/// A replica that has only the first of these batches.
+fn receiver(environment: &Mortal, log: &Log, count: usize) -> Rig<Mortal> {
+    let mut rig = Rig::new(environment, Home::new("data"), 1);
+    for said in &log.said[..count] {
+        if let Said::Batch(batch) = said {
+            rig.append(7, batch.clone());
+        }
+    }
+    assert!(rig.settle_all([7].into_iter()));
+    rig
 }
 
 fn until(rig: &mut Rig<Mortal>, wanted: impl Fn(&Effect) -> bool) -> bool {
@@ -59,81 +72,99 @@ fn piece(source: &mut Rig<Mortal>, file: &ExportedFile, offset: u64) -> Vec<u8> 
     }
 }
 
-/// All pieces of a segment.
-fn pieces(source: &mut Rig<Mortal>, file: &ExportedFile) -> Vec<Vec<u8>> {
-    (0..file.bytes).step_by(PIECE).map(|offset| piece(source, file, offset)).collect()
-}
-
-fn receiver(file: &ExportedFile) -> ReceivedSegment {
-    let batches = if file.entry.is_sealed() { file.entry.bytes } else { file.bytes };
-    ReceivedSegment::new(7, file.entry, batches, LIMITS.batch_bytes_max)
-}
-
-/// Brings the pieces of all segments; false if the power goes on the way.
-fn import(rig: &mut Rig<Mortal>, source: &mut Rig<Mortal>, files: &[ExportedFile]) -> bool {
-    for file in files {
-        let mut received = receiver(file);
-        for (offset, piece) in (0..).step_by(PIECE).zip(pieces(source, file)) {
-            received.feed(&piece).expect("whole batches");
-            rig.act(|store, effects| store.import(7, file.entry, offset, &piece, effects));
-            if !until(rig, |effect| matches!(effect, Effect::Imported { group: 7 })) {
-                return false;
-            }
+/// All batches that the plan names, as one stream.
+fn stream(source: &mut Rig<Mortal>, plan: &ExportPlan) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for file in &plan.files {
+        for offset in (0..file.bytes).step_by(PIECE) {
+            bytes.extend(piece(source, file, offset));
         }
-        let last = received.finish().expect("the segment that the list names");
-        assert!(!file.entry.is_sealed() || last == file.entry.last_offset);
     }
-    true
+    bytes
 }
 
-/// Brings all pieces and installs them; false if the power goes on the way.
-fn transfer(rig: &mut Rig<Mortal>, source: &mut Rig<Mortal>, plan: &ExportPlan, op: u64) -> bool {
-    if !import(rig, source, &plan.files) {
-        return false;
+/// Where the batch that begins with an offset stands in the stream of a log that was never purged.
+fn position(log: &Log, offset: u64) -> usize {
+    let batches = log.said.iter().filter_map(|said| match said {
+        Said::Batch(batch) if batch.base_offset < offset => Some(batch.bytes.len()),
+        _ => None,
+    });
+    batches.sum()
+}
+
+fn received(stream: &[u8], first: u64, piece: usize) -> Result<Vec<CommittedBatch>, String> {
+    let mut received = ReceivedBatches::new(0, first, stream.len() as u64, LIMITS.batch_bytes_max);
+    let mut batches = Vec::new();
+    for piece in stream.chunks(piece) {
+        batches.extend(received.feed(piece, first + 1).map_err(|refusal| refusal.to_string())?);
     }
-    rig.act(|store, effects| store.install(7, plan.generation, op, 0, effects));
-    until(rig, |effect| matches!(effect, Effect::Installed { group: 7 }))
+    if received.is_whole() { Ok(batches) } else { Err("a batch is not whole".to_owned()) }
+}
+
+/// Appends what a stream brings; false if the power goes on the way.
+fn take(rig: &mut Rig<Mortal>, stream: &[u8], first: u64) -> bool {
+    for batch in received(stream, first, PIECE).expect("whole batches") {
+        rig.append(7, batch);
+    }
+    rig.settle_all([7].into_iter())
 }
 
 #[test]
-fn a_transferred_group_is_the_same_and_goes_on() {
-    let (mut source, mut log, plan) = source();
-    let environment = Mortal::new(1);
-    let mut rig = Rig::new(&environment, Home::new("data"), 1);
-    grow(&mut rig, &mut Log::default(), 7, 3, 500);
-    assert!(transfer(&mut rig, &mut source, &plan, log.head()));
-    assert!(rig.settle(7));
-    check(&environment.machine, &rig.home, 7, &log, "after the transfer");
-    grow(&mut rig, &mut log, 7, 6, 2_500);
-    check(&environment.machine, &rig.home, 7, &log, "after more");
+fn what_was_lacking_makes_the_group_the_same_and_it_goes_on() {
+    let (mut source, log, plan) = source();
+    let stream = stream(&mut source, &plan);
+    for has in 0..14 {
+        let environment = Mortal::new(1);
+        let mut rig = receiver(&environment, &log, has);
+        let first = has as u64;
+        assert!(!rig.store.holds(7, 0, plan.last_offset));
+        assert!(take(&mut rig, &stream[position(&log, first)..], first));
+        assert!(rig.store.holds(7, 0, plan.last_offset));
+        check(&environment.machine, &rig.home, 7, &log, "after the transfer");
+        grow(&mut rig, &mut log.clone(), 7, 6, 2_500);
+    }
 }
 
 #[test]
-fn a_transfer_cut_short_leaves_the_old_or_the_new_state() {
-    let (mut source, new, plan) = source();
+fn a_batch_that_comes_from_another_replica_and_from_the_log_is_there_once() {
+    let (mut source, log, plan) = source();
+    let stream = stream(&mut source, &plan);
+    let environment = Mortal::new(2);
+    let mut rig = receiver(&environment, &log, 5);
+    for batch in received(&stream[position(&log, 5)..], 5, PIECE).expect("whole batches") {
+        rig.append(7, batch);
+    }
+    for said in &log.said[5..] {
+        if let Said::Batch(batch) = said {
+            rig.append(7, batch.clone());
+        }
+    }
+    assert!(rig.settle_all([7].into_iter()));
+    check(&environment.machine, &rig.home, 7, &log, "each of them twice");
+}
+
+#[test]
+fn a_transfer_cut_short_leaves_what_had_come_and_the_rest_can_follow() {
+    let (mut source, log, plan) = source();
+    let stream = stream(&mut source, &plan);
     let mut cut = 0;
     loop {
         cut += 1;
         let environment = Mortal::new(cut);
-        let home = Home::new("data");
-        let mut rig = Rig::new(&environment, home.clone(), 1);
-        let mut old = Log::default();
-        grow(&mut rig, &mut old, 7, 3, 500);
+        let mut rig = receiver(&environment, &log, 3);
         environment.cut_after(cut);
-        let done = transfer(&mut rig, &mut source, &plan, new.head());
+        let done = take(&mut rig, &stream[position(&log, 3)..], 3);
         let died = environment.restart();
-        let mut rig = Rig::new(&environment, home.clone(), 2);
+        let mut rig = Rig::new(&environment, Home::new("data"), 2);
         rig.open(7, None);
         while rig.opened.is_empty() {
             assert!(rig.damaged.is_empty(), "cut {cut}: {:?}", rig.damaged);
             rig.work(Duration::from_millis(5));
         }
-        let is_new = rig.opened[&7].last_offset == plan.last_offset;
-        assert!(is_new || !done, "cut {cut}: installed, and not there");
-        let log = if is_new { &new } else { &old };
-        check(&environment.machine, &home, 7, log, &format!("cut {cut}"));
-        assert!(transfer(&mut rig, &mut source, &plan, new.head()), "cut {cut}: a second attempt succeeds");
-        check(&environment.machine, &home, 7, &new, &format!("cut {cut}, second attempt"));
+        let last = rig.opened[&7].last_offset.expect("what was there before");
+        assert!(last >= 2 && (!done || Some(last) == plan.last_offset), "cut {cut}: {last}");
+        assert!(take(&mut rig, &stream[position(&log, last + 1)..], last + 1), "cut {cut}");
+        check(&environment.machine, &rig.home, 7, &log, &format!("cut {cut}, the rest"));
         if !died {
             break;
         }
@@ -142,83 +173,76 @@ fn a_transfer_cut_short_leaves_the_old_or_the_new_state() {
 }
 
 #[test]
-fn a_transfer_that_is_given_up_leaves_nothing_behind() {
-    let (mut source, new, plan) = source();
-    let environment = Mortal::new(3);
-    let home = Home::new("data");
-    let mut rig = Rig::new(&environment, home.clone(), 1);
-    let mut old = Log::default();
-    grow(&mut rig, &mut old, 7, 3, 500);
-    assert!(import(&mut rig, &mut source, &plan.files[..2]));
-    let first = plan.files[0].entry;
-    rig.act(|store, effects| store.import(7, first, 0, &[9; PIECE], effects));
-    rig.act(|store, effects| store.give_up_import(7, effects));
-    while rig.work(Duration::from_millis(5)) {}
-    let incoming = home.group(7).incoming();
-    assert!(environment.machine.file_names().iter().all(|name| !name.starts_with(&incoming)));
-    check(&environment.machine, &home, 7, &old, "given up");
-    rig.said.clear();
-    let rest = ExportPlan { files: plan.files[2..].to_vec(), ..plan.clone() };
-    assert!(transfer(&mut rig, &mut source, &rest, new.head()));
-    assert!(rig.settle(7));
-    let held = rig.store.held(7).expect("the group is open");
-    assert_eq!(held.first_offset, Some(plan.files[2].entry.base_offset), "none of what was given up");
-}
-
-#[test]
 fn what_is_exported_stays_readable_while_the_group_grows() {
     let (mut source, mut log, plan) = source();
     grow(&mut source, &mut log, 7, 9, 3_000);
+    let stream = stream(&mut source, &plan);
     let environment = Mortal::new(4);
-    let mut rig = Rig::new(&environment, Home::new("data"), 1);
-    assert!(transfer(&mut rig, &mut source, &plan, 14));
-    assert!(rig.settle(7));
+    let mut rig = receiver(&environment, &log, 0);
+    assert!(take(&mut rig, &stream, 0));
     let then = Log { said: log.said[..14].to_vec() };
     check(&environment.machine, &rig.home, 7, &then, "as of the export");
 }
 
 #[test]
-fn a_changed_byte_of_a_segment_is_noticed() {
+fn batches_may_be_cut_anywhere_and_no_change_to_them_passes() {
     let (mut source, _, plan) = source();
-    let mut refused = 0;
-    for file in &plan.files {
-        let whole: Vec<u8> = pieces(&mut source, file).concat();
-        for position in (0..whole.len()).step_by(97) {
-            let mut bytes = whole.clone();
-            bytes[position] ^= 0x10;
-            let mut received = receiver(file);
-            let fed = bytes.chunks(PIECE).try_for_each(|piece| received.feed(piece));
-            assert!(fed.is_err() || received.finish().is_err(), "{:?}: byte {position}", file.entry);
-            refused += 1;
-        }
-        let batches = if file.entry.is_sealed() { file.entry.bytes } else { file.bytes };
-        let mut short = receiver(file);
-        let fed = short.feed(&whole[..usize::try_from(batches).expect("a short file") - 1]);
-        assert!(fed.is_err() || short.finish().is_err(), "{:?}: a byte is missing", file.entry);
+    let stream = stream(&mut source, &plan);
+    for piece in [1, 7, 255, 257, 4096, 1 << 20] {
+        assert_eq!(received(&stream, 0, piece).map(|batches| batches.len()), Ok(14), "pieces of {piece}");
     }
-    assert!(refused > 300, "every part of a segment: {refused}");
+    for position in (0..stream.len()).step_by(97) {
+        let mut bytes = stream.clone();
+        bytes[position] ^= 0x10;
+        received(&bytes, 0, PIECE).expect_err(&format!("byte {position}"));
+    }
+    received(&stream[..stream.len() - 1], 0, PIECE).expect_err("a byte is missing");
+    received(&[&stream[..], &[0]].concat(), 0, PIECE).expect_err("there is one more");
+    received(&[&stream[..], &stream[..]].concat(), 0, PIECE).expect_err("offsets go back");
+    received(&stream, 1, PIECE).expect_err("it begins with what is here already");
+    let mut more = ReceivedBatches::new(0, 0, stream.len() as u64 - 1, LIMITS.batch_bytes_max);
+    more.feed(&stream, 1).expect_err("more than was announced");
 }
 
 #[test]
-fn an_empty_state_takes_the_place_of_a_damaged_one() {
+fn what_was_purged_elsewhere_gives_way_to_what_came_since() {
     let environment = Mortal::new(9);
-    let home = Home::new("data");
-    let mut rig = Rig::new(&environment, home.clone(), 1);
-    grow(&mut rig, &mut Log::default(), 7, 3, 500);
-    environment.machine.rot(&home.group(7).segments(), 90, 1);
-    environment.restart();
-    let mut rig = Rig::new(&environment, home.clone(), 2);
-    rig.open(7, None);
-    while rig.damaged.is_empty() {
-        rig.work(Duration::from_millis(5));
-    }
-    rig.damaged.clear();
-    rig.act(|store, effects| store.install(7, 4, 9, 0, effects));
-    assert!(until(&mut rig, |effect| matches!(effect, Effect::Installed { group: 7 })));
+    let mut log = Log::default();
+    let mut rig = Rig::new(&environment, Home::new("data"), 1);
+    grow(&mut rig, &mut log, 7, 5, 500);
+    rig.act(|store, effects| store.purge(7, 4, 6, effects));
+    assert!(!rig.store.holds(7, 4, None), "not before it is on the disk");
+    log.said.push(Said::Purge { generation: 4 });
+    grow(&mut rig, &mut log, 7, 3, 100);
+    assert!(rig.store.holds(7, 4, Some(2)) && !rig.store.holds(7, 0, None));
+    check(&environment.machine, &rig.home, 7, &log, "after the purge");
+}
+
+#[test]
+fn what_was_truncated_elsewhere_goes_and_its_offsets_are_given_to_nothing_else() {
+    let environment = Mortal::new(10);
+    let mut log = Log::default();
+    let mut rig = Rig::new(&environment, Home::new("data"), 1);
+    grow(&mut rig, &mut log, 7, 5, 500);
+    rig.act(|store, effects| store.empty(7, 0, 3, 6, effects));
     assert!(rig.settle(7));
-    let mut log = Log { said: vec![Said::Purge { generation: 4 }; 9] };
-    grow(&mut rig, &mut log, 7, 2, 100);
-    check(&environment.machine, &home, 7, &log, "after the damage");
+    assert_eq!(rig.store.held(7).map(|held| held.segments), Some(1), "it has more than those");
+    rig.act(|store, effects| store.empty(7, 0, 9, 6, effects));
+    assert!(!rig.store.holds(7, 0, Some(8)), "not before it is on the disk");
+    assert!(rig.settle(7));
+    for _ in 0..2 {
+        assert!(rig.store.holds(7, 0, Some(8)) && rig.store.lacks_from(7) == 9);
+        assert_eq!(rig.store.held(7).map(|held| (held.segments, held.bytes)), Some((0, 0)));
+        environment.restart();
+        rig = Rig::new(&environment, Home::new("data"), 2);
+        rig.open(7, None);
+        while rig.opened.is_empty() {
+            rig.work(Duration::from_millis(5));
+        }
+    }
+    rig.append(7, batch(7, 0, 9, b"what comes next"));
+    assert!(rig.settle_all([7].into_iter()));
+    assert!(rig.store.holds(7, 0, Some(9)));
 }
 
 #[test]

@@ -272,6 +272,24 @@ fn a_gap_is_repaired_within_two_rounds() {
 }
 
 #[test]
+fn the_next_places_are_asked_for_when_the_last_of_the_ones_before_comes() {
+    let log = log();
+    let mut hand = Hand::backup(&log[..1], Op(0));
+    hand.hear(1, Message::Commit(Commit { view: View(1), commit_max: Op(0), head: Op(6) }));
+    hand.wait();
+    let asks = |first, last| {
+        Message::RequestPrepares(RequestPrepares { view: View(1), first: Op(first), last: Op(last) })
+    };
+    assert!(hand.sent(1).contains(&&asks(1, 4)));
+    for header in &log[1..4] {
+        hand.prepare(1, View(1), *header);
+        assert!(!hand.sent(1).iter().any(|said| matches!(said, Message::RequestPrepares(_))));
+    }
+    hand.prepare(1, View(1), log[4]);
+    assert!(hand.sent(1).contains(&&asks(5, 6)), "{:?}", hand.done);
+}
+
+#[test]
 fn commits_follow_each_other_without_a_gap() {
     let log = log();
     let mut hand = Hand::primary(&log[..1]);

@@ -53,6 +53,19 @@ fn a_place_takes_little_beyond_its_header() {
 }
 
 #[test]
+fn what_stands_behind_a_state_that_is_fetched_is_kept() {
+    let (mut hand, _) = busy_primary(&[0, 2]);
+    hand.replica.keep_behind(Some(Op(1)));
+    hand.step(Event::Checkpointed(Op(2)));
+    let asks = RequestPrepares { view: View(1), first: Op(2), last: Op(2) };
+    hand.hear(0, Message::RequestPrepares(asks));
+    assert_eq!(prepares(&hand, 0), [Op(2)]);
+    hand.replica.keep_behind(None);
+    hand.step(Event::Checkpointed(Op(2)));
+    assert_eq!(hand.replica.window.base(), Op(2));
+}
+
+#[test]
 fn a_checkpoint_of_a_busy_group_frees_nothing() {
     let (mut hand, _) = busy_primary(&[0, 2]);
     assert_eq!(hand.ask(3), None);

@@ -23,6 +23,9 @@ const BEAT_ENTRY_BYTES: usize = 32;
 /// Bytes of a checksum.
 const CHECKSUM_BYTES: usize = 16;
 
+/// Bytes of a question for a state: a checksum, the generation and the first offset that are here.
+const FETCH_BYTES: usize = CHECKSUM_BYTES + 16;
+
 /// The `command` byte of a replica frame.
 mod code {
     pub(super) const PREPARE: u8 = 1;
@@ -75,7 +78,8 @@ pub(super) const fn body_bytes(content: &Content) -> usize {
         },
         Content::Beat(beat) => BEAT_BYTES + beat.entries.len() * BEAT_ENTRY_BYTES,
         Content::NotOpen | Content::Opened => 0,
-        Content::FetchState(_) | Content::StateChunk(_) => CHECKSUM_BYTES,
+        Content::FetchState(_) => FETCH_BYTES,
+        Content::StateChunk(_) => CHECKSUM_BYTES,
     }
 }
 
@@ -145,7 +149,6 @@ pub(super) fn put_body(content: &Content, into: &mut Vec<u8>) {
             into.extend_from_slice(&anchor.encode());
         }
         Content::Message(Message::PrepareOk(PrepareOk { checksum, .. }))
-        | Content::FetchState(FetchState { anchor: checksum, .. })
         | Content::StateChunk(StateChunk { checksum, .. }) => put_u128(into, *checksum),
         Content::Message(Message::DoViewChange(vote)) => {
             vote.suffix.iter().for_each(|entry| put_suffix_entry(into, entry));
@@ -154,6 +157,11 @@ pub(super) fn put_body(content: &Content, into: &mut Vec<u8>) {
             start.headers.iter().for_each(|header| into.extend_from_slice(&header.encode()));
         }
         Content::Beat(beat) => put_beat(into, beat),
+        Content::FetchState(FetchState { anchor, generation, offset, .. }) => {
+            put_u128(into, *anchor);
+            put_u64(into, *generation);
+            put_u64(into, *offset);
+        }
         Content::Message(_) | Content::NotOpen | Content::Opened => {}
     }
 }
@@ -166,7 +174,10 @@ pub(super) fn read(command: u8, fields: Fields, body: &[u8], payload: u32) -> Re
         code::BEAT => Content::Beat(read_beat(&mut reader, nonce)?),
         code::NOT_OPEN => Content::NotOpen,
         code::OPENED => Content::Opened,
-        code::FETCH_STATE => Content::FetchState(FetchState { nonce, anchor: reader.u128()?, position }),
+        code::FETCH_STATE => {
+            let (anchor, generation, offset) = (reader.u128()?, reader.u64()?, reader.u64()?);
+            Content::FetchState(FetchState { nonce, anchor, position, generation, offset })
+        }
         code::STATE_CHUNK => {
             let checksum = reader.u128()?;
             let chunk = StateChunk { nonce, position, total: fields.commit_max, checksum, bytes: payload };

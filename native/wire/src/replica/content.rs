@@ -62,6 +62,10 @@ pub struct FetchState {
     pub anchor: u128,
     /// The first byte that is wanted.
     pub position: u64,
+    /// Purge generation of the messages that are here already.
+    pub generation: u64,
+    /// The first offset of that generation that is not here.
+    pub offset: u64,
 }
 
 /// A part of a state.

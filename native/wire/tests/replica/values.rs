@@ -55,7 +55,13 @@ pub(crate) fn each() -> Vec<(&'static str, Content)> {
         ("opened", Content::Opened),
         (
             "fetch_state",
-            Content::FetchState(FetchState { nonce: 77, anchor: header().checksum, position: 100 }),
+            Content::FetchState(FetchState {
+                nonce: 77,
+                anchor: header().checksum,
+                position: 100,
+                generation: 3,
+                offset: 4096,
+            }),
         ),
         ("state_chunk", Content::StateChunk(chunk)),
     ];
@@ -196,7 +202,7 @@ pub(crate) fn any_content() -> impl Strategy<Value = Content> {
         1 => Just(Content::NotOpen),
         1 => Just(Content::Opened),
         1 => numbers.clone().prop_map(|(nonce, anchor, position)| {
-            Content::FetchState(FetchState { nonce, anchor, position })
+            Content::FetchState(FetchState { nonce, anchor, position, generation: position % 5, offset: nonce / 2 })
         }),
         1 => (numbers, 1..300_u32, 0..300_u64).prop_map(|((nonce, _, position), bytes, rest)| {
             let total = position + u64::from(bytes) + rest;

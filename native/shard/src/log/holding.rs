@@ -16,12 +16,19 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub(super) fn hold_log(&mut self, id: u64) {
         let pressed = self.journal.is_pressed();
         let anchor = self.exports.oldest_anchor(id).filter(|_| !pressed);
-        let Some(group) = self.groups.get_mut(&id) else { return };
+        let Some(group) = self.groups.get_mut(&id) else {
+            self.exports.kept.remove(&id);
+            return;
+        };
         let kept = anchor.filter(|anchor: &Op| group.executed.since(*anchor) <= KEPT_MAX);
         if kept == group.kept_behind {
             return;
         }
         group.kept_behind = kept;
+        match kept {
+            Some(_) => self.exports.kept.insert(id),
+            None => self.exports.kept.remove(&id),
+        };
         group.replica.keep_behind(kept);
         let released = kept.map_or(group.checkpointed, |kept| kept.min(group.checkpointed));
         let event = journal::Event::Released { group: id, op: released.0 };

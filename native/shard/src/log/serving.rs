@@ -1,7 +1,7 @@
 //! States that other nodes fetch from this one: what the group is without its messages at once, then the messages that the
 //! other one lacks, piece by piece out of the segments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ng_io::{Buffer, Environment};
@@ -93,6 +93,8 @@ struct Ready {
 pub(super) struct Exports {
     all: BTreeMap<(u8, u64), Export>,
     asked: u64,
+    /// Groups of which the log is kept for the sake of these.
+    pub(super) kept: BTreeSet<u64>,
 }
 
 impl Exports {
@@ -200,9 +202,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Drops what nobody has asked for any more; the log behind the others is kept for those who will ask for it.
     pub(super) fn tend_exports(&mut self) {
         let (now, resend) = (self.now, self.identity.timing.resend);
-        let groups: Vec<u64> = self.exports.all.keys().map(|(_, group)| *group).collect();
         self.exports.all.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
-        groups.into_iter().for_each(|id| self.hold_log(id));
+        for id in self.exports.kept.clone() {
+            self.hold_log(id);
+        }
     }
 
     /// The state of a group as of what its replica has executed, unless its machine is ahead of that just now.
@@ -232,7 +235,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Goes on to the messages once all of them are in segments. A purge meanwhile makes the state one of the past.
     fn make_ready(&mut self, to: u8, id: u64) {
         self.open_segments(id);
-        let Exports { all, asked } = &mut self.exports;
+        let Exports { all, asked, .. } = &mut self.exports;
         let Some(export) = all.get_mut(&(to, id)) else { return };
         let Stage::Gathering(gathered) = &export.stage else { return };
         let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);

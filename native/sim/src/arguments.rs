@@ -112,6 +112,9 @@ fn chosen(mut plan: Plan, words: &[(String, String)]) -> Result<Plan, String> {
             return Err(format!("{word} is unknown here"));
         }
     }
+    if words.iter().all(|(word, _)| word != "--bad-disk") {
+        replay::give_bad_disk(&mut plan);
+    }
     replay::check(&plan)?;
     Ok(plan)
 }

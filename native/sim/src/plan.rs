@@ -64,6 +64,19 @@ impl Fault {
     ];
 }
 
+impl Fault {
+    /// Whether it may take away what was synced. Only the one bad disk of a world has such faults: another copy is always
+    /// left then. A node of its own has no other copy, and may have a read that fails once, which takes nothing.
+    #[must_use]
+    pub const fn needs_bad_disk(self, nodes: usize) -> bool {
+        match self {
+            Self::Wipe | Self::Rot | Self::Misdirected => true,
+            Self::ReadError => nodes > 2,
+            _ => false,
+        }
+    }
+}
+
 /// Everything that is decided before a world begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -115,10 +128,9 @@ impl Plan {
             faults.clear();
         }
         // A torn tail on one node and an empty disk on another may leave a group undecidable, and rightly so.
-        let destroys =
-            |fault: &Fault| matches!(fault, Fault::Wipe | Fault::Rot | Fault::Misdirected | Fault::ReadError);
+        let destroys = |fault: &Fault| fault.needs_bad_disk(nodes.into());
         if nodes < 3 {
-            faults.retain(|fault| *fault == Fault::ReadError || !destroys(fault));
+            faults.retain(|fault| !destroys(fault));
         }
         let bad_disk = (nodes > 2 && faults.iter().any(destroys))
             .then(|| u8::try_from(random.below(nodes.into())).unwrap_or(0));

@@ -91,10 +91,26 @@ pub fn check(plan: &Plan) -> Result<(), String> {
         "between two faults passes at least a millisecond".to_owned()
     } else if plan.bad_disk.is_some_and(|bad| usize::from(bad) >= nodes) {
         format!("the bad disk is that of a node from 0 to {}", nodes - 1)
+    } else if let Some(fault) = destroyer(plan).filter(|_| nodes < 3) {
+        format!("{fault:?} takes away what was synced: it needs three nodes")
+    } else if let Some(fault) = destroyer(plan).filter(|_| plan.bad_disk.is_none()) {
+        format!("{fault:?} takes away what was synced: it needs a --bad-disk")
     } else {
         return Ok(());
     };
     Err(flaw)
+}
+
+/// A kind of fault that only a bad disk may have.
+fn destroyer(plan: &Plan) -> Option<Fault> {
+    plan.faults.iter().copied().find(|fault| fault.needs_bad_disk(plan.shards.len()))
+}
+
+/// Gives a world with faults of a bad disk one, if nothing was said of it.
+pub fn give_bad_disk(plan: &mut Plan) {
+    if plan.bad_disk.is_none() && destroyer(plan).is_some() {
+        plan.bad_disk = u8::try_from(plan.seed % u64::from(plan.nodes().max(1))).ok();
+    }
 }
 
 fn faults(value: &str) -> Result<Vec<Fault>, String> {

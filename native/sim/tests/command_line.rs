@@ -40,6 +40,14 @@ fn nonsense_is_refused_with_a_sentence() {
             "--shards cannot be \"1,\": cannot parse integer from empty string",
         ),
         ("--replay --seed 1 --shards 1,1,1 --bad-disk 3", "the bad disk is that of a node from 0 to 2"),
+        (
+            "--replay --seed 1 --shards 1 --faults Kill,Misdirected",
+            "Misdirected takes away what was synced: it needs three nodes",
+        ),
+        (
+            "--replay --seed 1 --shards 1,1,1 --faults Rot --bad-disk none",
+            "Rot takes away what was synced: it needs a --bad-disk",
+        ),
         ("--replay --seed 1 --partitions 0", "a world has 1 to 4096 partitions, not 0"),
         ("--replay --seed 1 --registrants 0 --producers 0", "a world needs a client"),
         ("--between-faults 0", "between two faults passes at least a millisecond"),
@@ -68,6 +76,16 @@ fn worlds_are_lived_and_summed_up() {
     assert!(told.starts_with("2 worlds, 0 failed; 40 requests acknowledged, "), "{told}");
     assert!(page.starts_with("2 worlds, 0 failed; 40 requests acknowledged, "), "{page}");
     assert!(page.ends_with("\nfailures: 0\n"), "{page}");
+}
+
+#[test]
+fn faults_of_a_bad_disk_bring_one_along() {
+    for seed in 1..=6 {
+        let output = run(&format!("--replay --seed {seed} --nodes 3 --faults Misdirected,Kill --requests 1"));
+        let told = String::from_utf8(output.stdout).expect("words");
+        let words = told.lines().next().expect("the words of the plan");
+        assert!(words.contains("--bad-disk ") && !words.contains("--bad-disk none"), "{words}");
+    }
 }
 
 #[test]

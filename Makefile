@@ -43,7 +43,7 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run test test-native test-plants test-python test-machine lint fmt generate bench fuzz sim sim-long sim-plants wheel release lock clean help preflight
+.PHONY: build run test test-native test-plants test-python test-machine lint fmt generate bench bench-load fuzz sim sim-long sim-plants wheel release lock clean help preflight
 
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
 
@@ -67,6 +67,7 @@ test-machine: build ## run the tests that need root, strace, systemd-analyze, fu
 lint: build ## check formats, lints, types and import directions
 	cargo fmt --all --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
+	cargo fmt --manifest-path benches/load/Cargo.toml --check
 	cargo clippy --workspace --all-targets $(CARGO_CI) -- -D warnings
 	cargo clippy -p ng-sim --all-targets --features plants $(CARGO_CI) -- -D warnings
 	$(BIN)/ruff format --check .
@@ -77,6 +78,7 @@ lint: build ## check formats, lints, types and import directions
 fmt: $(VENV)/.python ## rewrite sources in the one format
 	cargo fmt --all
 	cargo fmt --manifest-path native/fuzz/Cargo.toml
+	cargo fmt --manifest-path benches/load/Cargo.toml
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
@@ -97,6 +99,10 @@ generate: | preflight ## rewrite what is generated: the Python tables, the C hea
 bench: release ## measure the release build against benches/baselines
 	$(REMAP) cargo bench --workspace --bench '*' $(LOCKED)
 	$(REMAP) $(BIN)/python -m benches
+	$(BIN)/python -m benches.load
+
+bench-load: release ## load the release build through the real client, beside a server that does nothing
+	$(BIN)/python -m benches.load
 
 fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
 	for target in client_frame request_body primitives; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done

@@ -1,0 +1,1 @@
+"""Loads a node and the null sink through the real client, in turns, and compares them."""

@@ -1,0 +1,24 @@
+//! Connections of the real client, as an application would open them.
+
+use std::sync::Arc;
+
+use iggy::prelude::{AutoLogin, Client, Credentials, TcpClient, TcpClientConfig};
+
+use crate::Outcome;
+
+/// The root user of the nodes that benches and tests start (`tests/support/raw.py`).
+const USERNAME: &str = "iggy";
+const PASSWORD: &str = "iggy-secret";
+
+/// A client that is logged in. Small requests leave at once.
+pub(crate) async fn connect(address: &str) -> Outcome<TcpClient> {
+    let config = TcpClientConfig {
+        server_address: address.to_owned(),
+        auto_login: AutoLogin::Enabled(Credentials::UsernamePassword(USERNAME.into(), PASSWORD.into())),
+        nodelay: true,
+        ..TcpClientConfig::default()
+    };
+    let client = TcpClient::create(Arc::new(config))?;
+    Client::connect(&client).await?;
+    Ok(client)
+}

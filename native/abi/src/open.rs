@@ -37,7 +37,7 @@ impl Engine {
     pub(crate) fn open(settings: &[u8]) -> Result<Self, Failure> {
         let settings =
             Settings::parse(settings).map_err(|error| Failure::new(Status::Invalid, error.to_string()))?;
-        memory::pin_mmap_threshold();
+        memory::pin_thresholds();
         // A limit that cannot be raised is the operator's choice; accepting pauses when it is reached.
         raise_descriptor_limit().ok();
         let (backend, ring_refusal) = choose(settings.backend)?;

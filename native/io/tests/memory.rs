@@ -8,7 +8,7 @@ const ARENA_BYTES: usize = 19 * 1024 * 1024;
 
 #[test]
 fn large_freed_blocks_go_back_to_the_kernel() {
-    assert!(ng_io::memory::pin_mmap_threshold());
+    assert!(ng_io::memory::pin_thresholds());
     let before = resident_bytes();
     for _ in 0..4 {
         let blocks = std::hint::black_box([vec![1_u8; ARENA_BYTES], vec![1_u8; ARENA_BYTES]]);

@@ -207,7 +207,7 @@ impl Connections {
         connection.waiting = false;
         let was_bound = connection.peer.bound.is_some();
         let served = write(service, &mut connection.peer, &mut reply);
-        self.conclude(id, was_bound, served, &reply);
+        self.conclude(id, was_bound, served, &mut reply);
         self.keep(reply);
         self.advance(id, now, driver, service);
         true
@@ -275,7 +275,7 @@ impl Connections {
                 connection.input.consume(&header);
                 served
             };
-            self.conclude(id, was_bound, served, &reply);
+            self.conclude(id, was_bound, served, &mut reply);
             reply.clear();
         };
         self.keep(reply);
@@ -336,7 +336,7 @@ impl Connections {
     }
 
     /// Books what a request led to: queued reply, session won or lost, last answer.
-    fn conclude(&mut self, id: ConnectionId, was_bound: bool, served: Served, reply: &[u8]) {
+    fn conclude(&mut self, id: ConnectionId, was_bound: bool, served: Served, reply: &mut Vec<u8>) {
         let spare = &mut self.spare_outputs;
         let Some(connection) = self.slots[id.slot as usize].connection.as_mut() else { return };
         match served {
@@ -344,7 +344,9 @@ impl Connections {
             Served::Answered => {}
             Served::AnsweredLast(reason) => connection.phase = Phase::Finishing(reason),
         }
-        if !reply.is_empty() {
+        if reply.len() > SPARE_OUTPUT_BYTES_MAX && connection.output.is_none() {
+            connection.output = Some(Buffer::from(std::mem::take(reply)));
+        } else if !reply.is_empty() {
             connection
                 .output
                 .get_or_insert_with(|| spare.pop().unwrap_or_else(|| Buffer::with_capacity(HEADER_BYTES)))

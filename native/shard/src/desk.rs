@@ -17,9 +17,9 @@ use ng_io::{Instant, WallMicros};
 use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
 use ng_net::{ConnectionId, Peer, Served, Service};
-use ng_wire::frame::RequestHeader;
+use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::primitive::Name;
-use ng_wire::reply::{self, Client, Cluster, Node, PollHeader, Position, Registered};
+use ng_wire::reply::{self, Client, Cluster, Node, POLL_HEADER_BYTES, PollHeader, Position, Registered};
 use ng_wire::request::{self, Credentials, Register};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::command::Command;
@@ -417,6 +417,8 @@ fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: 
         },
         Answer::Polled { partition, polled } => {
             let Polled { current_offset, messages, parts } = *polled;
+            let bytes: usize = parts.iter().map(|part| part.bytes().len()).sum();
+            reply.reserve_exact(HEADER_BYTES + POLL_HEADER_BYTES + bytes);
             reply::ok(reply, header, UNLOGGED, |into| {
                 PollHeader { partition_id: partition, current_offset, messages }.put(into);
                 for part in &parts {

@@ -199,7 +199,8 @@ fn open_shard(
     let log = ShardLog::start_planted(parts, &driver, plan.plant.map(crate::plants::Plant::place));
     #[cfg(not(feature = "plants"))]
     let log = ShardLog::start(parts, &driver);
-    let log = log.map_err(Refused::Log)?;
+    let mut log = log.map_err(Refused::Log)?;
+    log.watch();
     Ok(Shard::new(driver, log))
 }
 

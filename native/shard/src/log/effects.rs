@@ -135,8 +135,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         group.bodies = group.bodies.split_off(&header.op.next());
         group.executed = header.op;
         self.checkpoint.dirty = true;
-        let told = Outgoing::Executed { group: id, header: Box::new(header), body, reply: reply.clone() };
-        self.outgoing.push_back(told);
+        if self.watched {
+            let told = Outgoing::Executed { group: id, header: Box::new(header), body, reply: reply.clone() };
+            self.outgoing.push_back(told);
+        }
         let event = Event::Applied { header, reply };
         self.work.push_back(Work { group: id, event, body: None, ticket: None });
     }

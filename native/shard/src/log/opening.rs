@@ -229,6 +229,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             instant: driver.now(),
             wall: driver.wall(),
             failed: false,
+            watched: false,
             planted,
             nonce: files.nonce,
             ending: BTreeSet::new(),

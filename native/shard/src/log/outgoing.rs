@@ -34,7 +34,7 @@ pub enum Outgoing {
         /// The messages, or why there are none.
         answer: Result<Polled, PollRefusal>,
     },
-    /// An operation was executed here; judges and the metadata plane watch.
+    /// An operation was executed here; said only to those who watch ([`super::ShardLog::watch`]).
     Executed {
         /// The group.
         group: u64,

@@ -135,6 +135,8 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) instant: Instant,
     pub(super) wall: WallMicros,
     pub(super) failed: bool,
+    /// Whether each execution is told.
+    pub(super) watched: bool,
     pub(super) planted: Planted,
     /// Of this life of the node; see [`super::LogParts::nonce`].
     pub(super) nonce: u64,
@@ -213,6 +215,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             .into_iter()
             .flatten()
             .min()
+    }
+
+    /// Tells of each execution from now on ([`Outgoing::Executed`]): a judge watches.
+    pub const fn watch(&mut self) {
+        self.watched = true;
     }
 
     /// What leaves, oldest first.

@@ -191,7 +191,8 @@ impl Node {
             metadata: Nothing::default(),
             first_token: 100,
         };
-        let log = ShardLog::start(parts, &driver).expect("a good log");
+        let mut log = ShardLog::start(parts, &driver).expect("a good log");
+        log.watch();
         let mut node = Self {
             environment: environment.clone(),
             driver,

@@ -7,7 +7,7 @@ use ng_io::simulated::Random;
 use ng_io::{DriverLimits, Environment, SimulatedEnvironment};
 use ng_partition::PartitionLimits;
 use ng_shard::log::owner::{METADATA, owner};
-use ng_shard::log::{GroupLimits, LogIdentity, LogParts, LogRefusal, ShardLog};
+use ng_shard::log::{GroupLimits, LogIdentity, LogParts, LogRefusal, PollLimits, ShardLog};
 use ng_storage::boot::BootError;
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
@@ -201,6 +201,9 @@ fn open_shard(
     let log = ShardLog::start(parts, &driver);
     let mut log = log.map_err(Refused::Log)?;
     log.watch();
+    // Some read every batch from the disk again, some seldom do.
+    let cache_bytes = [0, 4 << 10, 64 << 20][usize::try_from(plan.seed % 3).unwrap_or(0)];
+    log.set_poll_limits(PollLimits { cache_bytes, ..PollLimits::default() });
     Ok(Shard::new(driver, log))
 }
 

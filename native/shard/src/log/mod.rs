@@ -25,6 +25,7 @@ pub mod owner;
 mod pairs;
 mod plant;
 mod poll;
+mod poll_cache;
 mod polling;
 mod readers;
 mod reading;

@@ -2,18 +2,18 @@
 //! the two it is, is asked anew for each offset. So a batch that goes from the one to the other is met once.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use ng_io::Environment;
 use ng_partition::PartitionState;
 use ng_partition::fetch::{Cut, Selection, Source, offset_behind};
-use ng_storage::store::{Fetch, Fetched, FoundBatches, LastBegin, Sought};
+use ng_storage::store::{Fetch, Fetched, LastBegin, Sought};
 use ng_wire::batch::{BatchHeader, BatchRefusal};
 
 use super::group::Ticket;
 use super::machine::MetadataMachine;
 use super::outgoing::Outgoing;
 use super::poll::{Poll, PollPart, PollRefusal, PollStrategy, Polled};
+use super::poll_cache::{Piece, PollCache};
 use super::shard_log::ShardLog;
 
 /// How often a poll looks again where it was told something was, before it is told to come again.
@@ -28,22 +28,33 @@ pub struct PollLimits {
     pub bytes_max: usize,
     /// Bytes read at a time, where no single batch has more.
     pub piece_bytes: usize,
+    /// Bytes of batches that are kept in memory for those who poll next.
+    pub cache_bytes: usize,
 }
 
 impl Default for PollLimits {
     fn default() -> Self {
-        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: 1 << 20 }
+        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: 1 << 20, cache_bytes: 64 << 20 }
     }
 }
 
 /// Polls that wait for a disk.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Polls {
-    pub(super) limits: PollLimits,
+    limits: PollLimits,
     under_way: BTreeMap<u64, Box<Polling>>,
     asked: u64,
     /// What they have read, and are to read.
     bytes: usize,
+    pub(super) cache: PollCache,
+}
+
+impl Default for Polls {
+    fn default() -> Self {
+        let limits = PollLimits::default();
+        let cache = PollCache::new(limits.cache_bytes);
+        Self { limits, under_way: BTreeMap::new(), asked: 0, bytes: 0, cache }
+    }
 }
 
 /// From where on messages are to be taken.
@@ -136,40 +147,17 @@ impl Polling {
         Ok(())
     }
 
-    /// Takes what it wants of batches that were read; where in the buffer the next poll will go on.
-    fn take(&mut self, found: &mut FoundBatches) -> (usize, Result<(), BatchRefusal>) {
-        let buffer = Arc::new(std::mem::take(&mut found.buffer));
-        let mut goes_on_at = found.batches.first().map_or(0, |batch| batch.start);
-        let mut taken = Ok(());
+    /// Takes what it wants of batches that were read; where in them the next poll will go on.
+    fn take(&mut self, piece: &mut Piece, passed: u64) -> (usize, Result<(), BatchRefusal>) {
+        if let Err(refusal) = self.begin_in(piece.first(), passed) {
+            return (0, Err(refusal));
+        }
         let before = self.parts.len();
-        for batch in &found.batches {
-            let bytes = buffer.get(batch.clone()).unwrap_or_default();
-            let cut =
-                self.begin_in(bytes, found.passed).and_then(|()| self.selection.take(bytes, Source::Disk));
-            match cut {
-                Ok(Some(cut)) => {
-                    let whole = cut.range.end == bytes.len();
-                    goes_on_at = if whole { batch.end } else { batch.start };
-                    let start = batch.start;
-                    self.push(cut, |range| {
-                        PollPart::Read(buffer.clone(), start + range.start..start + range.end)
-                    });
-                }
-                Ok(None) if self.selection.is_full() => {}
-                Ok(None) => goes_on_at = batch.end,
-                Err(refusal) => {
-                    taken = Err(refusal);
-                    break;
-                }
-            }
-            if self.selection.is_full() {
-                break;
-            }
-        }
+        let taken = piece.take(&mut self.selection, self.until, &mut self.parts);
         if self.parts.len() > before {
-            self.held += buffer.capacity();
+            self.held += piece.held();
         }
-        (goes_on_at, taken)
+        taken
     }
 }
 
@@ -193,8 +181,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Sets how much is read for polls at a time.
-    pub const fn set_poll_limits(&mut self, limits: PollLimits) {
+    pub fn set_poll_limits(&mut self, limits: PollLimits) {
         self.polls.limits = limits;
+        self.polls.cache.set_bytes_max(limits.cache_bytes);
     }
 
     fn end_poll(&mut self, ticket: Ticket, answer: Result<Polled, PollRefusal>) {
@@ -271,7 +260,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Goes on at the next offset, on the disk or in memory.
-    fn poll_on(&self, polling: &mut Polling) -> Step {
+    fn poll_on(&mut self, polling: &mut Polling) -> Step {
+        self.take_from_cache(polling);
         let next = polling.selection.next();
         if polling.selection.is_full() || next > polling.until {
             return Step::End;
@@ -280,6 +270,19 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return Step::Read(Sought::Offset(next));
         }
         self.take_from_memory(polling)
+    }
+
+    /// Takes what it can of what was executed or read last. What is damaged there is looked for on the disk again.
+    fn take_from_cache(&mut self, polling: &mut Polling) {
+        let (group, generation) = (polling.poll.group, polling.generation);
+        while !polling.selection.is_full() && polling.selection.next() <= polling.until {
+            let next = polling.selection.next();
+            let Some(piece) = self.polls.cache.get(group, generation, next) else { return };
+            let (_, taken) = piece.take(&mut polling.selection, polling.until, &mut polling.parts);
+            if taken.is_err() || polling.selection.next() == next {
+                return;
+            }
+        }
     }
 
     fn take_from_memory(&self, polling: &mut Polling) -> Step {
@@ -343,7 +346,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let each = figures.map_or(0, |figures| figures.bytes.div_ceil(figures.messages));
         let likely = each.saturating_mul(selection.messages_left().into());
         let wanted = usize::try_from(likely).unwrap_or(usize::MAX).min(selection.bytes_left());
-        wanted.clamp(1, self.polls.limits.piece_bytes).max(polling.larger)
+        // Who goes on where another poll ended will go on further.
+        let (group, next) = (polling.poll.group, selection.next());
+        let ahead = self.storing.store.goes_on(group, polling.generation, next);
+        let least = if ahead { self.polls.limits.piece_bytes } else { 1 };
+        wanted.clamp(least, self.polls.limits.piece_bytes).max(polling.larger)
     }
 
     /// The segments have answered.
@@ -357,10 +364,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Fetched::Batches(mut found) => {
                 polling.tries = 0;
                 let before = polling.held;
-                let (at, taken) = polling.take(&mut found);
+                let mut piece = Piece::read(&mut found);
+                let (at, taken) = polling.take(&mut piece, found.passed);
                 self.polls.bytes += polling.held - before;
                 let next = polling.selection.next();
                 self.storing.store.remember(id, generation, next, &found, at);
+                if taken.is_ok() {
+                    self.polls.cache.keep(id, generation, piece);
+                }
                 taken.map_err(PollRefusal::from)
             }
             Fetched::Larger { bytes } => {

@@ -10,6 +10,7 @@ use super::group::Body;
 use super::machine::MetadataMachine;
 use super::outgoing::{Fatal, Outgoing};
 use super::owner::METADATA;
+use super::poll_cache::Piece;
 use super::serving::Exports;
 use super::shard_log::ShardLog;
 
@@ -47,8 +48,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 };
                 store.append(id, committed, self.instant, effects);
                 self.messages_came(id);
+                let piece = Piece::executed(body.clone(), batch.header.base_offset, batch.last_offset);
+                self.polls.cache.keep(id, generation, piece);
             }
-            Applied::Done(Change::Purge { generation }) => store.purge(id, *generation, op.0, effects),
+            Applied::Done(Change::Purge { generation }) => {
+                store.purge(id, *generation, op.0, effects);
+                self.polls.cache.forget(id);
+            }
             Applied::Done(Change::TruncatePrefix { first_offset }) => {
                 store.truncate_prefix(id, generation, *first_offset, effects);
                 self.segments_changed(id);
@@ -112,6 +118,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             store::Effect::Removed { group } => {
                 self.ending.remove(&group);
+                self.polls.cache.forget(group);
                 self.outgoing.push_back(Outgoing::Removed { group });
             }
             store::Effect::Pressure { .. } => self.counts.put_off += 1,

@@ -2,7 +2,7 @@
 
 use ng_shard::log::{Poll, PollLimits, PollRefusal, PollStrategy};
 
-use crate::rig::{Node, bytes, messages, poll};
+use crate::rig::{Node, bytes, messages, poll, uncached};
 
 /// What one message of this size adds to a batch.
 const FRAME: usize = 48;
@@ -42,7 +42,7 @@ fn an_answer_ends_at_its_bytes_and_has_one_message_at_least() {
 #[test]
 fn one_poll_is_read_whatever_the_budget_and_a_second_is_told_to_come_again() {
     let mut node = filled();
-    node.log.set_poll_limits(PollLimits { bytes_max: 1, ..PollLimits::default() });
+    node.log.set_poll_limits(PollLimits { bytes_max: 1, ..uncached() });
     let (first, second) = (
         node.begin_poll(poll(PollStrategy::Offset(0), 100)),
         node.begin_poll(poll(PollStrategy::Offset(30), 100)),
@@ -57,7 +57,7 @@ fn one_poll_is_read_whatever_the_budget_and_a_second_is_told_to_come_again() {
 #[test]
 fn a_table_of_polls_is_full_at_its_bound() {
     let mut node = filled();
-    node.log.set_poll_limits(PollLimits { polls_max: 2, ..PollLimits::default() });
+    node.log.set_poll_limits(PollLimits { polls_max: 2, ..uncached() });
     let asked: Vec<u64> = (0..3).map(|_| node.begin_poll(poll(PollStrategy::First, 1))).collect();
     let answers: Vec<_> =
         asked.iter().map(|ticket| node.until("an answer", |node| node.take_polled(*ticket))).collect();
@@ -72,7 +72,7 @@ fn a_batch_larger_than_a_piece_is_read_whole() {
         node.send(id * 10, &[30_000; 10]);
     }
     node.flush();
-    node.log.set_poll_limits(PollLimits { piece_bytes: 5_000, ..PollLimits::default() });
+    node.log.set_poll_limits(PollLimits { piece_bytes: 5_000, ..uncached() });
     for from in 0..60 {
         assert_eq!(node.offsets(PollStrategy::Offset(from), 1), [from]);
     }

@@ -5,6 +5,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
 mod bounds;
+mod cache;
 mod damage;
 mod figures;
 mod life;

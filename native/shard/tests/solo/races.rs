@@ -43,7 +43,8 @@ impl World {
         let mut node = Node::new(seed);
         let mut random = Random::new(!seed);
         let piece_bytes = one_of(&mut random, &[3_000, 20_000, 1 << 20]);
-        node.log.set_poll_limits(PollLimits { piece_bytes, ..PollLimits::default() });
+        let cache_bytes = one_of(&mut random, &[0, 20_000, 1 << 20]);
+        node.log.set_poll_limits(PollLimits { piece_bytes, cache_bytes, ..PollLimits::default() });
         let what = format!("seed {seed}");
         Self { node, model: Model::default(), random, asked: Vec::new(), sent: 0, answered: 0, what }
     }

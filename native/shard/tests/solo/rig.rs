@@ -10,7 +10,7 @@ use ng_partition::PartitionLimits;
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{
     Body, Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRequest, MetadataMachine, Outgoing,
-    PartitionFigures, Poll, PollPart, PollRefusal, PollStrategy, Polled, ShardLog, Ticket,
+    PartitionFigures, Poll, PollLimits, PollPart, PollRefusal, PollStrategy, Polled, ShardLog, Ticket,
 };
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
@@ -79,7 +79,7 @@ pub(crate) type Answer = Result<Polled, PollRefusal>;
 /// A process on a machine.
 pub(crate) struct Node {
     pub(crate) environment: SimulatedEnvironment,
-    driver: SimulatedDriver,
+    pub(crate) driver: SimulatedDriver,
     pub(crate) log: ShardLog<SimulatedEnvironment, Nothing>,
     tickets: u64,
     answers: BTreeMap<u64, LogAnswer>,
@@ -134,6 +134,11 @@ pub(crate) fn messages(mut bytes: &[u8]) -> Vec<Message> {
 /// The bytes of an answer.
 pub(crate) fn bytes(polled: &Polled) -> Vec<u8> {
     polled.parts.iter().flat_map(PollPart::bytes).copied().collect()
+}
+
+/// Bounds under which every poll of what is on the disk reads it.
+pub(crate) fn uncached() -> PollLimits {
+    PollLimits { cache_bytes: 0, ..PollLimits::default() }
 }
 
 pub(crate) fn poll(strategy: PollStrategy, count: u32) -> Poll {
@@ -193,6 +198,7 @@ impl Node {
         };
         let mut log = ShardLog::start(parts, &driver).expect("a good log");
         log.watch();
+        log.set_poll_limits(uncached());
         let mut node = Self {
             environment: environment.clone(),
             driver,

@@ -1,15 +1,24 @@
 //! The five strategies and their edges, from memory and from the disk alike.
 
-use ng_shard::log::{LogAnswer, PollRefusal, PollStrategy};
+use ng_shard::log::{LogAnswer, PollLimits, PollRefusal, PollStrategy};
 use ng_wire::batch::BatchHeader;
 use ng_wire::replica::{LogOperation, PartitionOp};
 use ng_wire::table::error::ErrorCode;
 
 use crate::rig::{CONSUMER, GROUP, Node, batch, bytes, messages, poll};
 
-/// Ten messages in four batches, then looked at in memory, on the disk, and after a restart.
+/// Ten messages in four batches, then looked at in memory, kept for those who poll next, on the disk, and after a restart.
 fn in_every_place(look: impl Fn(&mut Node)) {
+    for cached in [false, true] {
+        look_around(cached, &look);
+    }
+}
+
+fn look_around(cached: bool, look: impl Fn(&mut Node)) {
     let mut node = Node::new(3);
+    if cached {
+        node.log.set_poll_limits(PollLimits::default());
+    }
     for (id, count) in [(0, 3), (3, 1), (4, 4), (8, 2)] {
         node.send(id, &vec![100; count]);
     }

@@ -93,6 +93,12 @@ impl SegmentStore {
         self.readers.places.keep(group, generation, offset, place);
     }
 
+    /// Whether that is remembered of an offset: then a poll before has ended there.
+    #[must_use]
+    pub fn goes_on(&self, group: u64, generation: u64, offset: u64) -> bool {
+        self.readers.places.get(group, generation, offset).is_some()
+    }
+
     /// What an open group holds, on the disk and in memory.
     #[must_use]
     pub fn figures(&self, group: u64) -> Option<GroupFigures> {

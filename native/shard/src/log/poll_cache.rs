@@ -1,0 +1,252 @@
+//! Batches that were executed or read last, in memory: a poll behind the newest batch, or one that goes through a large
+//! batch bit by bit, asks no disk, and no batch is verified twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use ng_io::Buffer;
+use ng_partition::fetch::{Cut, Selection, Source};
+use ng_storage::store::FoundBatches;
+use ng_wire::batch::{BatchHeader, BatchRefusal, verify};
+
+use super::group::Body;
+use super::poll::PollPart;
+
+/// What an entry costs besides its bytes, about.
+const ENTRY_BYTES: usize = 512;
+
+/// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a place once is
+/// there for good, or is gone.
+type Key = (u64, u64, u64);
+
+/// Pieces of logs, those that were not used for longest go first.
+#[derive(Debug)]
+pub(super) struct PollCache {
+    kept: BTreeMap<Key, Kept>,
+    by_use: BTreeSet<(u64, Key)>,
+    uses: u64,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+#[derive(Debug)]
+struct Kept {
+    used: u64,
+    piece: Piece,
+}
+
+/// Successive batches of one group.
+#[derive(Debug)]
+pub(super) struct Piece {
+    bytes: Shared,
+    batches: Vec<Known>,
+}
+
+/// Bytes that answers may share.
+#[derive(Debug)]
+enum Shared {
+    Executed(Body),
+    Read(Arc<Buffer>),
+}
+
+#[derive(Debug)]
+struct Known {
+    range: Range<usize>,
+    base_offset: u64,
+    /// The offset of its last message, once every checksum of it was right.
+    verified: Option<u64>,
+}
+
+impl Piece {
+    /// A batch that was verified when it came.
+    pub(super) fn executed(body: Body, base_offset: u64, last_offset: u64) -> Self {
+        let known = Known { range: 0..body.len(), base_offset, verified: Some(last_offset) };
+        Self { bytes: Shared::Executed(body), batches: vec![known] }
+    }
+
+    /// What was read from a disk and is verified when it is taken.
+    pub(super) fn read(found: &mut FoundBatches) -> Self {
+        let buffer = std::mem::take(&mut found.buffer);
+        let known = |range: &Range<usize>| {
+            let header = BatchHeader::decode(buffer.get(range.clone())?).ok()?;
+            Some(Known { range: range.clone(), base_offset: header.base_offset, verified: None })
+        };
+        let batches = found.batches.iter().map_while(known).collect();
+        Self { batches, bytes: Shared::Read(Arc::new(buffer)) }
+    }
+
+    /// The first batch.
+    pub(super) fn first(&self) -> &[u8] {
+        self.batches.first().map_or(&[], |known| self.bytes.of(&known.range))
+    }
+
+    /// Memory that it holds.
+    pub(super) fn held(&self) -> usize {
+        match &self.bytes {
+            Shared::Executed(body) => body.capacity(),
+            Shared::Read(buffer) => buffer.capacity(),
+        }
+    }
+
+    /// Takes what is wanted of its batches, up to that with the message of offset `until`; returns where in it the next
+    /// poll will go on.
+    pub(super) fn take(
+        &mut self,
+        selection: &mut Selection,
+        until: u64,
+        parts: &mut Vec<PollPart>,
+    ) -> (usize, Result<(), BatchRefusal>) {
+        let next = selection.next();
+        let first = self.batches.partition_point(|known| known.base_offset <= next).saturating_sub(1);
+        let mut goes_on_at = self.batches.get(first).map_or(0, |known| known.range.start);
+        let Self { bytes, batches } = self;
+        for known in batches.iter_mut().skip(first) {
+            if selection.is_full() || known.base_offset > until {
+                break;
+            }
+            let batch = bytes.of(&known.range);
+            match selection.take(batch, known.source(batch)) {
+                Ok(Some(cut)) => {
+                    let whole = cut.range.end == batch.len();
+                    goes_on_at = if whole { known.range.end } else { known.range.start };
+                    bytes.push(cut, known.range.start, parts);
+                }
+                Ok(None) if selection.is_full() => {}
+                Ok(None) => goes_on_at = known.range.end,
+                Err(refusal) => return (goes_on_at, Err(refusal)),
+            }
+        }
+        (goes_on_at, Ok(()))
+    }
+}
+
+impl Known {
+    /// What is proven of the batch. Where one message of it has rotted, the others are still taken, each by its own
+    /// checksum.
+    fn source(&mut self, batch: &[u8]) -> Source {
+        if self.verified.is_none() {
+            self.verified = verify(batch).ok().map(|verified| verified.last_offset);
+        }
+        self.verified.map_or(Source::Disk, Source::Memory)
+    }
+}
+
+impl Shared {
+    fn of(&self, range: &Range<usize>) -> &[u8] {
+        let bytes = match self {
+            Self::Executed(body) => body.as_slice(),
+            Self::Read(buffer) => buffer,
+        };
+        bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    fn push(&self, cut: Cut, start: usize, parts: &mut Vec<PollPart>) {
+        let range = start + cut.range.start..start + cut.range.end;
+        parts.extend(cut.header.map(PollPart::Header));
+        parts.push(match self {
+            Self::Executed(body) => PollPart::Kept(body.clone(), range),
+            Self::Read(buffer) => PollPart::Read(buffer.clone(), range),
+        });
+    }
+}
+
+impl PollCache {
+    pub(super) const fn new(bytes_max: usize) -> Self {
+        Self { kept: BTreeMap::new(), by_use: BTreeSet::new(), uses: 0, bytes: 0, bytes_max }
+    }
+
+    /// Holds at most so many bytes from now on.
+    pub(super) fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+        self.shrink();
+    }
+
+    /// Keeps a piece of a group.
+    pub(super) fn keep(&mut self, group: u64, generation: u64, piece: Piece) {
+        let Some(base_offset) = piece.batches.first().map(|known| known.base_offset) else { return };
+        let key = (group, generation, base_offset);
+        self.remove(key);
+        self.uses += 1;
+        self.bytes += piece.held() + ENTRY_BYTES;
+        self.by_use.insert((self.uses, key));
+        self.kept.insert(key, Kept { used: self.uses, piece });
+        self.shrink();
+    }
+
+    /// The piece that may have the message of an offset.
+    pub(super) fn get(&mut self, group: u64, generation: u64, offset: u64) -> Option<&mut Piece> {
+        let (from, to) = ((group, generation, 0), (group, generation, offset));
+        let (key, kept) = self.kept.range_mut(from..=to).next_back()?;
+        self.by_use.remove(&(kept.used, *key));
+        self.uses += 1;
+        kept.used = self.uses;
+        self.by_use.insert((self.uses, *key));
+        Some(&mut kept.piece)
+    }
+
+    /// Forgets a group: it was purged, or is gone.
+    pub(super) fn forget(&mut self, group: u64) {
+        let keys: Vec<Key> =
+            self.kept.range((group, 0, 0)..=(group, u64::MAX, u64::MAX)).map(|(key, _)| *key).collect();
+        for key in keys {
+            self.remove(key);
+        }
+    }
+
+    fn remove(&mut self, key: Key) {
+        if let Some(Kept { used, piece }) = self.kept.remove(&key) {
+            self.by_use.remove(&(used, key));
+            self.bytes -= piece.held() + ENTRY_BYTES;
+        }
+    }
+
+    fn shrink(&mut self) {
+        while self.bytes > self.bytes_max
+            && let Some((_, oldest)) = self.by_use.first().copied()
+        {
+            self.remove(oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ng_wire::batch::build;
+
+    use super::*;
+
+    fn piece(base_offset: u64, bytes: usize) -> Piece {
+        let mut batch = build(1, &[&vec![7; bytes]]);
+        let header = BatchHeader { base_offset, ..BatchHeader::decode(&batch).expect("a batch") };
+        batch[..header.encode().len()].copy_from_slice(&header.encode());
+        Piece::executed(Arc::new(batch), base_offset, base_offset)
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first_and_the_bound_holds() {
+        let mut cache = PollCache::new(10_000);
+        for base_offset in 0..3 {
+            cache.keep(1, 0, piece(base_offset, 2000));
+        }
+        assert!(cache.get(1, 0, 0).is_some_and(|piece| piece.batches[0].base_offset == 0));
+        cache.keep(1, 0, piece(3, 3000));
+        let kept: Vec<u64> = cache.kept.keys().map(|(.., base_offset)| *base_offset).collect();
+        assert_eq!(kept, [0, 2, 3]);
+        assert!(cache.bytes <= 10_000);
+        cache.keep(1, 0, piece(4, 20_000));
+        assert_eq!((cache.bytes, cache.kept.len(), cache.by_use.len()), (0, 0, 0), "too large by itself");
+    }
+
+    #[test]
+    fn another_generation_or_group_has_nothing_of_it() {
+        let mut cache = PollCache::new(100_000);
+        cache.keep(1, 5, piece(10, 100));
+        assert!(cache.get(1, 5, 10).is_some() && cache.get(1, 5, 11).is_some());
+        assert!(
+            cache.get(1, 5, 9).is_none() && cache.get(1, 6, 10).is_none() && cache.get(2, 5, 10).is_none()
+        );
+        cache.forget(1);
+        assert_eq!((cache.bytes, cache.by_use.len()), (0, 0));
+    }
+}

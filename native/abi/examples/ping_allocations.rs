@@ -18,6 +18,7 @@ use ng_io::{
     Driver, DriverLimits, Environment, FileOptions, IoError, JoinHandle, Listener, PosixEnvironment,
     ThreadSpec, UringEnvironment, WallMicros,
 };
+use ng_shard::log::RetentionLimits;
 use ng_shard::node;
 use ng_shard::port::Port;
 use ng_shard::record::{Record, from_python, to_python};
@@ -217,6 +218,7 @@ fn settings() -> Settings {
         data_directory: data_directory(),
         direct_io: false,
         journal_files_max: 5,
+        retention: RetentionLimits::default(),
         crash_file: PathBuf::from("last_crash.json"),
         cluster_name: "bench".to_owned(),
     }

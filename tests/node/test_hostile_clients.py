@@ -180,6 +180,20 @@ def test_a_retried_create_gets_its_first_answer(start_node: StartNode) -> None:
         assert outcome(old) == 59
 
 
+def test_another_command_under_a_used_number_is_not_done(start_node: StartNode) -> None:
+    node = start_node()
+    with node.connect_registered() as client:
+        request = prepared(client, 202, name8("stream"))
+        first = client.ask(request)
+        for code, body in ((202, name8("other")), (203, number(0))):
+            other = client.ask(prepared(client, code, body, repeats=request.request))
+            assert isinstance(other, Reply)
+            assert outcome(other) == 59, code
+        assert client.ask(request) == first
+        assert struct.unpack_from("<I", ask(client, 200, number(0)).body) == (0,)
+        assert ask(client, 200, number(1)).body == b""
+
+
 def test_a_logout_between_commands_ends_the_session_there(served: Node) -> None:
     with served.connect_registered() as client:
         commands = [prepared(client, 201, b"").encode() for _ in range(5)]

@@ -202,7 +202,7 @@ mod tests {
                     }
                     _ => {
                         run(&mut sessions, LogOperation::Metadata, client, op, &[]);
-                        table.commit(client, op, Op(op), Vec::new());
+                        table.commit(client, op, 0, Op(op), Vec::new());
                     }
                 }
                 if at == restart_at {

@@ -17,6 +17,8 @@ pub struct CachedReply {
     pub request: u64,
     /// The place of the operation in the log.
     pub op: Op,
+    /// The body checksum of the request: what comes under its number with another is another request.
+    pub stamp: u128,
     /// The bytes, unless they were longer than the table keeps.
     pub bytes: Option<Vec<u8>>,
 }
@@ -28,7 +30,7 @@ pub enum Lookup<'a> {
     New,
     /// It was executed, and this is its reply.
     Replay(&'a CachedReply),
-    /// It was executed, and its reply is no longer kept.
+    /// It was executed, and its reply is no longer kept; or another was executed under its number.
     Superseded,
     /// The client has no such session.
     NoSession,
@@ -94,9 +96,9 @@ impl ClientTable {
         Some(self.entries.get(&client)?.session)
     }
 
-    /// What is known of a request.
+    /// What is known of a request with this body checksum.
     #[must_use]
-    pub fn look_up(&self, client: u128, session: u64, request: u64) -> Lookup<'_> {
+    pub fn look_up(&self, client: u128, session: u64, request: u64, stamp: u128) -> Lookup<'_> {
         let Some(entry) = self.entries.get(&client).filter(|entry| entry.session.0 == session) else {
             return Lookup::NoSession;
         };
@@ -104,7 +106,7 @@ impl ClientTable {
             return Lookup::New;
         }
         match entry.replies.iter().find(|reply| reply.request == request) {
-            Some(reply) if reply.bytes.is_some() => Lookup::Replay(reply),
+            Some(reply) if reply.bytes.is_some() && reply.stamp == stamp => Lookup::Replay(reply),
             _ => Lookup::Superseded,
         }
     }
@@ -115,7 +117,7 @@ impl ClientTable {
         self.remove(client);
         let full = self.len() >= self.limits.clients as usize;
         let evicted = if full { self.evict() } else { None };
-        let replies = [self.cached(0, op, reply)].into();
+        let replies = [self.cached(0, 0, op, reply)].into();
         self.insert(Entry { client, session: op, request: 0, commit: op, replies });
         evicted
     }
@@ -125,8 +127,8 @@ impl ClientTable {
     /// # Panics
     ///
     /// If the request is not beyond those executed before: a repeated request was let into the log.
-    pub fn commit(&mut self, client: u128, request: u64, op: Op, reply: Vec<u8>) {
-        let reply = self.cached(request, op, reply);
+    pub fn commit(&mut self, client: u128, request: u64, stamp: u128, op: Op, reply: Vec<u8>) {
+        let reply = self.cached(request, stamp, op, reply);
         let keep = self.limits.replies;
         let Some(entry) = self.entries.get_mut(&client) else { return };
         assert!(request > entry.request, "request {request} of a client was executed twice");
@@ -182,9 +184,9 @@ impl ClientTable {
         self.entries.capacity()
     }
 
-    fn cached(&self, request: u64, op: Op, bytes: Vec<u8>) -> CachedReply {
+    fn cached(&self, request: u64, stamp: u128, op: Op, bytes: Vec<u8>) -> CachedReply {
         let bytes = (bytes.len() <= self.limits.reply_bytes).then_some(bytes);
-        CachedReply { request, op, bytes }
+        CachedReply { request, op, stamp, bytes }
     }
 }
 

@@ -72,7 +72,10 @@ impl Replica {
                 }
             }
             Some(LogOperation::Logout) => table.remove(header.client),
-            _ => table.commit(header.client, header.request, header.op, reply.to_vec()),
+            _ => {
+                let (request, stamp) = (header.request, header.body_checksum);
+                table.commit(header.client, request, stamp, header.op, reply.to_vec());
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ impl Replica {
         }
         let registers = request.operation == LogOperation::Register.code();
         if !registers {
-            match table.look_up(request.client, request.session, request.request) {
+            match table.look_up(request.client, request.session, request.request, request.body_checksum) {
                 Lookup::New => {}
                 Lookup::Replay(cached) => {
                     let reply = cached.bytes.clone().unwrap_or_default();

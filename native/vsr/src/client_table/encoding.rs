@@ -100,6 +100,7 @@ fn put_entry(into: &mut Vec<u8>, entry: &Entry) {
     for reply in &entry.replies {
         put_u64(into, reply.request);
         put_u64(into, reply.op.0);
+        put_u128(into, reply.stamp);
         put_u32(into, reply.bytes.as_ref().map_or(NOT_KEPT, |bytes| clamped(bytes.len())));
         into.extend_from_slice(reply.bytes.as_deref().unwrap_or_default());
     }
@@ -124,19 +125,21 @@ fn read_reply(
     client: u128,
     limits: ClientLimits,
 ) -> Result<CachedReply, TableRefusal> {
-    let (request, op, length) = (reader.u64()?, Op(reader.u64()?), reader.u32()?);
+    let (request, op) = (reader.u64()?, Op(reader.u64()?));
+    let (stamp, length) = (reader.u128()?, reader.u32()?);
     let bytes = match length {
         NOT_KEPT => None,
         kept if kept as usize > limits.reply_bytes => return Err(TableRefusal::Client(client)),
         kept => Some(reader.bytes(kept as usize)?.to_vec()),
     };
-    Ok(CachedReply { request, op, bytes })
+    Ok(CachedReply { request, op, stamp, bytes })
 }
 
 /// Whether operations could have left such an entry: the registration first, every request later and higher than
 /// the one before, the last one kept.
 fn is_possible(entry: &Entry) -> bool {
     let Entry { client, session, request, commit, replies } = entry;
+    let stamped = |reply: &CachedReply| reply.request > 0 || reply.stamp == 0;
     let registration = |(number, op): (u64, Op)| (number == 0) == (op == *session) && op >= *session;
     let ascending = |(before, after): (&CachedReply, &CachedReply)| {
         before.request < after.request && before.op < after.op
@@ -145,7 +148,7 @@ fn is_possible(entry: &Entry) -> bool {
     *client != 0
         && *session > Op::ZERO
         && registration((*request, *commit))
-        && replies.iter().all(|reply| registration((reply.request, reply.op)))
+        && replies.iter().all(|reply| registration((reply.request, reply.op)) && stamped(reply))
         && replies.iter().zip(replies.iter().skip(1)).all(ascending)
         && last == Some((*request, *commit))
 }

@@ -54,7 +54,7 @@ impl Model {
         self.0.iter_mut().find(|session| session.client == client)
     }
 
-    fn look_up(&mut self, client: u128, session: u64, request: u64) -> String {
+    fn look_up(&mut self, client: u128, session: u64, request: u64, stamp: u128) -> String {
         let Some(known) = self.of(client).filter(|known| known.session == session) else {
             return "none".into();
         };
@@ -64,6 +64,7 @@ impl Model {
         }
         let kept = known.replies.iter().rev().take(LIMITS.replies).find(|(known, _)| *known == request);
         match kept {
+            Some(_) if stamp != stamp_of(request) => "superseded".into(),
             Some((_, reply)) if reply.len() <= LIMITS.reply_bytes => format!("{reply:?}"),
             _ => "superseded".into(),
         }
@@ -77,6 +78,11 @@ fn described(lookup: Lookup<'_>) -> String {
         Lookup::Superseded => "superseded".into(),
         Lookup::NoSession => "none".into(),
     }
+}
+
+/// What the body of a request hashes to.
+fn stamp_of(request: u64) -> u128 {
+    u128::from(request) << 64
 }
 
 /// A reply that is too long to be kept now and then.
@@ -98,22 +104,25 @@ proptest! {
                     let request = session.replies.last().map_or(0, |(request, _)| *request) + skip;
                     session.replies.push((request, reply(op)));
                     session.commit = op;
-                    table.commit(client, request, Op(op), reply(op));
+                    table.commit(client, request, stamp_of(request), Op(op), reply(op));
                 }
                 Step::Logout(client) => {
                     table.remove(client);
                     model.0.retain(|session| session.client != client);
                 }
                 Step::LookUp(client, session, request) => {
-                    prop_assert_eq!(described(table.look_up(client, session, request)), model.look_up(client, session, request));
+                    let stamp = stamp_of(request) + u128::from(op % 3 == 0);
+                    let found = described(table.look_up(client, session, request, stamp));
+                    prop_assert_eq!(found, model.look_up(client, session, request, stamp));
                 }
             }
             prop_assert_eq!(table.len(), model.0.len());
             for known in model.0.clone() {
                 prop_assert_eq!(table.session(known.client), Some(Op(known.session)));
                 for (request, _) in known.replies {
-                    let found = described(table.look_up(known.client, known.session, request));
-                    prop_assert_eq!(found, model.look_up(known.client, known.session, request));
+                    let stamp = stamp_of(request);
+                    let found = described(table.look_up(known.client, known.session, request, stamp));
+                    prop_assert_eq!(found, model.look_up(known.client, known.session, request, stamp));
                 }
             }
         }
@@ -133,7 +142,7 @@ fn filled(steps: &[Step]) -> ClientTable {
             Step::Register(client) => {
                 table.register(*client, Op(op), reply(op));
             }
-            Step::Commit(client, _) => table.commit(*client, request, Op(op), reply(op)),
+            Step::Commit(client, _) => table.commit(*client, request, stamp_of(request), Op(op), reply(op)),
             Step::Logout(client) => table.remove(*client),
             Step::LookUp(..) => {}
         }
@@ -196,7 +205,7 @@ fn what_no_history_leaves_is_refused() {
     let mut table = ClientTable::new(LIMITS);
     table.register(1, Op(1), vec![1; 4]);
     table.register(2, Op(2), vec![2; 5]);
-    table.commit(2, 7, Op(3), Vec::new());
+    table.commit(2, 7, 9, Op(3), Vec::new());
     let bytes = encoded(&table);
     let change = |at: usize, value: u8| {
         let mut bytes = bytes.clone();
@@ -204,7 +213,7 @@ fn what_no_history_leaves_is_refused() {
         ClientTable::decode(&bytes, LIMITS).err()
     };
     let entry = 24;
-    let second = entry + 44 + 24;
+    let second = entry + 44 + 40;
     assert_eq!(change(0, 0), Some(TableRefusal::Malformed(Malformed::Value(u32::from(bytes[0]) & !255))));
     assert_eq!(change(8, 4), Some(TableRefusal::Limits), "other limits");
     assert_eq!(change(20, 4), Some(TableRefusal::Limits), "more clients than there may be");
@@ -217,7 +226,8 @@ fn what_no_history_leaves_is_refused() {
     assert_eq!(change(second, 1), Some(TableRefusal::Client(1)), "twice");
     assert_eq!(change(entry + 16, 0), Some(TableRefusal::Client(1)), "no session");
     assert_eq!(change(entry + 40, 3), Some(TableRefusal::Client(1)), "more replies than are kept");
-    assert_eq!(change(entry + 44 + 16, 5), Some(TableRefusal::Client(1)), "a reply longer than any kept");
+    assert_eq!(change(entry + 44 + 32, 5), Some(TableRefusal::Client(1)), "a reply longer than any kept");
+    assert_eq!(change(entry + 44 + 16, 5), Some(TableRefusal::Client(1)), "a registration with a stamp");
     assert_eq!(
         change(second + 24, 2),
         Some(TableRefusal::Client(2)),
@@ -241,6 +251,6 @@ fn an_empty_table_of_many_places_takes_none() {
 fn a_repeated_request_is_never_recorded() {
     let mut table = ClientTable::new(LIMITS);
     table.register(1, Op(1), Vec::new());
-    table.commit(1, 5, Op(2), Vec::new());
-    table.commit(1, 5, Op(3), Vec::new());
+    table.commit(1, 5, 0, Op(2), Vec::new());
+    table.commit(1, 5, 0, Op(3), Vec::new());
 }

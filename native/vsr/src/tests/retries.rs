@@ -91,6 +91,20 @@ fn an_old_retry_is_not_executed_again() {
 }
 
 #[test]
+fn another_request_under_a_number_that_was_used_is_told_so() {
+    let mut hand = primary();
+    ask(&mut hand, request(LogOperation::Register, 0, 0));
+    execute(&mut hand, b"");
+    let first = request(LogOperation::Metadata, 1, 1);
+    assert_eq!(ask(&mut hand, first), None);
+    let done = execute(&mut hand, b"one");
+    let other = Request { body_checksum: first.body_checksum + 1, ..first };
+    assert_eq!(ask(&mut hand, other), Some(Answer::Superseded));
+    assert_eq!(ask(&mut hand, first), done, "the first one is not forgotten");
+    assert_eq!(hand.replica.head(), Op(2));
+}
+
+#[test]
 fn a_logout_ends_the_session() {
     let mut hand = primary();
     ask(&mut hand, request(LogOperation::Register, 0, 0));

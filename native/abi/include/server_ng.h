@@ -57,6 +57,52 @@ typedef enum {
 } Status;
 
 /*
+ How many bytes the arena of a call takes that decodes at most `rows` rows from `piece_length` bytes.
+ */
+int64_t codec_arena_size(uint32_t columns,
+                         uint64_t rows,
+                         uint64_t piece_length);
+
+/*
+ Decodes batches of a segment to columns in `arena` and returns the number of rows.
+
+ `asked` holds ten numbers: valid bytes of the segment from the piece on, lowest offset of the next batch, partition,
+ whether payloads are hashed, columns, most rows, first offset, end offset, first time, last time. `key` is the name of
+ the header that is the key. `told` gets five numbers: bytes consumed, lowest offset of the next batch, first offset to
+ go on with, why it ended (0 end, 1 more bytes are needed, 2 full, 3 damage, which `engine_last_error` explains), bytes
+ needed; then start and length of each of the twenty buffers.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to ten numbers, `key` to
+ `key_length` bytes; `arena` points to `capacity` writable bytes, `told` to 45 writable numbers.
+ */
+int64_t codec_decode(const uint8_t *piece,
+                     uintptr_t piece_length,
+                     const uint64_t *asked,
+                     const uint8_t *key,
+                     uintptr_t key_length,
+                     uint8_t *arena,
+                     uintptr_t capacity,
+                     uint64_t *told);
+
+/*
+ Finds the last batch of a segment that begins at `offset` or before, by headers alone.
+
+ `asked` holds valid bytes of the segment from the piece on, lowest offset of the next batch, partition. `told` gets the
+ position of the last such batch in the piece (2^64 - 1: none), the position of the next header to look at, and
+ whether to look there. Returns 0, or 1 for damage, which `engine_last_error` explains.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to three numbers, `told` to three
+ writable numbers.
+ */
+int64_t codec_seek(const uint8_t *piece,
+                   uintptr_t piece_length,
+                   const uint64_t *asked,
+                   uint64_t offset,
+                   uint64_t *told);
+
+/*
  Describes a piece of a file of a data directory in lines of JSON.
 
  `kind` is "layout", "superblock", "journal", "manifest", "segment", "segments", "index" or "state"; the piece begins at
@@ -78,6 +124,76 @@ int64_t codec_describe_file(const uint8_t *kind,
                             uint64_t *needed,
                             uint64_t *next,
                             uint64_t *wanted);
+
+/*
+ The checksum of bytes that a footer has for each MiB: 16 bytes, most significant first.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile; `buffer` points to `capacity` writable
+ bytes; `needed` is null or points to a writable number.
+ */
+int64_t codec_digest(const uint8_t *piece,
+                     uintptr_t piece_length,
+                     uint8_t *buffer,
+                     uintptr_t capacity,
+                     uint64_t *needed);
+
+/*
+ Reads the footer at the front of `piece`: fills `buffer` with its checksum and the digest of each MiB, 16 bytes each,
+ most significant first.
+
+ `told` gets ten numbers: group, base offset, last offset, messages, first op, last op, bytes, first time, last time,
+ generation.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile; `buffer` points to `capacity` writable
+ bytes; `needed` is null or points to a writable number; `told` points to ten writable numbers.
+ */
+int64_t codec_read_footer(const uint8_t *piece,
+                          uintptr_t piece_length,
+                          uint8_t *buffer,
+                          uintptr_t capacity,
+                          uint64_t *needed,
+                          uint64_t *told);
+
+/*
+ Writes a footer: fills `buffer` with its checksum, 16 bytes, most significant first, and then with its bytes.
+
+ `asked` holds the ten numbers that `codec_read_footer` tells; `digests` those of each MiB as it tells them.
+
+ # Safety
+ `asked` points to ten numbers, `digests` to `digests_length` readable bytes; `buffer` points to `capacity` writable
+ bytes; `needed` is null or points to a writable number.
+ */
+int64_t codec_write_footer(const uint64_t *asked,
+                           const uint8_t *digests,
+                           uintptr_t digests_length,
+                           uint8_t *buffer,
+                           uintptr_t capacity,
+                           uint64_t *needed);
+
+/*
+ Copies batches of a segment with only those messages whose offsets `kept` names; returns the number of bytes.
+
+ `asked` holds valid bytes of the segment from the piece on, lowest offset of the next batch, partition. `kept` holds
+ offsets, ascending, each as eight bytes, the lowest first. `told` gets bytes consumed, lowest offset of the next
+ batch, messages kept, last offset kept (2^64 - 1: none), why it ended, bytes needed. As many bytes as the piece has
+ are always enough.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to three numbers, `kept` to
+ `kept_length` bytes; `buffer` points to `capacity` writable bytes; `needed` is null or points to a writable number;
+ `told` points to six writable numbers.
+ */
+int64_t codec_rewrite(const uint8_t *piece,
+                      uintptr_t piece_length,
+                      const uint64_t *asked,
+                      const uint8_t *kept,
+                      uintptr_t kept_length,
+                      uint8_t *buffer,
+                      uintptr_t capacity,
+                      uint64_t *needed,
+                      uint64_t *told);
 
 /*
  The version of this boundary.

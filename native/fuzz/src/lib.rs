@@ -1,4 +1,4 @@
-//! The fuzz targets: each takes any bytes and panics when the wire crate breaks a promise about them.
+//! The fuzz targets: each takes any bytes and panics when a decoder breaks a promise about them.
 
 pub mod client_frame;
 pub mod primitives;

@@ -7,15 +7,19 @@
 mod build;
 mod header;
 mod message;
+mod pick;
 mod refusal;
 mod slice;
 mod stamp;
+mod user_headers;
 mod verify;
 
 pub use build::{BatchBuilder, build};
 pub use header::{BATCH_HEADER_BYTES, BatchHeader};
 pub use message::{MESSAGE_HEADER_BYTES, MessageFrame, Messages};
+pub use pick::pick;
 pub use refusal::{BatchPart, BatchRefusal};
 pub use slice::{Sliced, Wanted, slice};
 pub use stamp::stamp;
+pub use user_headers::{HeaderField, KIND_BOOL, KIND_STRING, UserHeader, UserHeaders};
 pub use verify::{Verified, survey, verify, verify_front};

@@ -1,4 +1,4 @@
-//! Stateless codecs over the caller's bytes: no engine, no thread, safe in a forked child.
+//! A file of a data directory in words.
 
 use ng_storage::describe::{self, FileKind};
 

@@ -1,0 +1,80 @@
+//! From batch to batch of a segment, in pieces.
+
+use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, BatchRefusal, Verified, survey, verify};
+
+use crate::refusal::{Reason, Refusal};
+
+/// No batch is longer: what claims to be is damage.
+pub const BATCH_BYTES_MAX: u64 = 64 << 20;
+
+/// Where a walk over a segment stands, and what it holds batches against.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    /// Valid bytes of the segment from the front of the piece on; a batch that crosses their end is damage.
+    pub valid: u64,
+    /// The next batch begins at this offset or beyond.
+    pub after: u64,
+    /// The partition that every batch names.
+    pub partition: u64,
+    /// Whether payloads are hashed.
+    pub hashed: bool,
+}
+
+/// Why a call came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The valid bytes, or the wanted offsets, are at their end.
+    End,
+    /// So many bytes from here are needed to go on.
+    More(u64),
+    /// There was room for no further row.
+    Full,
+    /// What stands here is no batch, or not the next one.
+    Damaged(Refusal),
+}
+
+impl Walk {
+    /// The batch at the front of `rest`, which is `at` bytes into the piece.
+    pub(crate) fn batch(&self, rest: &[u8], at: usize) -> Result<Verified, Stop> {
+        let header = self.header(rest, at)?;
+        let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+        let Some(bytes) = rest.get(..length) else {
+            return Err(Stop::More(header.length));
+        };
+        let read = if self.hashed { verify(bytes) } else { survey(bytes) };
+        read.map_err(damaged)
+    }
+
+    /// Its header alone: nothing vouches for it yet, but it fits its place.
+    pub(super) fn header(&self, rest: &[u8], at: usize) -> Result<BatchHeader, Stop> {
+        let left = self.valid.saturating_sub(at as u64);
+        if left == 0 {
+            return Err(Stop::End);
+        }
+        if rest.len() < BATCH_HEADER_BYTES && (rest.len() as u64) < left {
+            return Err(Stop::More(BATCH_HEADER_BYTES as u64));
+        }
+        let header = BatchHeader::decode(rest).map_err(damaged)?;
+        if header.length > left {
+            return Err(refused("length", Reason::Short { needed: header.length, found: left }));
+        }
+        if header.length > BATCH_BYTES_MAX {
+            return Err(refused("length", Reason::Value(header.length)));
+        }
+        if header.partition != self.partition {
+            return Err(refused("partition", Reason::Value(header.partition)));
+        }
+        if header.base_offset < self.after {
+            return Err(refused("base offset", Reason::Order(header.base_offset)));
+        }
+        Ok(header)
+    }
+}
+
+fn damaged(refusal: BatchRefusal) -> Stop {
+    Stop::Damaged(refusal.into())
+}
+
+pub(super) const fn refused(field: &'static str, reason: Reason) -> Stop {
+    Stop::Damaged(Refusal::new("batch", field, reason))
+}

@@ -58,13 +58,13 @@ test-native: | preflight ## the Rust half of `make test`
 test-plants: | preflight ## see that the simulator finds each bug that is planted; a build by itself
 	cargo test -p ng-sim --features plants --test planted $(CARGO_CI) --no-fail-fast
 
-test-python: build ## the Python half of `make test`
+test-python: build $(VENV)/.spark ## the Python half of `make test`
 	$(PYTEST) --ignore=tests/machine
 
 test-machine: build ## run the tests that need root, strace, systemd-analyze, fuse, loop devices and ext4
 	$(PYTEST) tests/machine
 
-lint: build ## check formats, lints, types and import directions
+lint: build $(VENV)/.spark ## check formats, lints, types and import directions
 	cargo fmt --all --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
 	cargo fmt --manifest-path benches/load/Cargo.toml --check
@@ -105,7 +105,7 @@ bench-load: release ## load the release build through the real client, beside a 
 	$(BIN)/python -m benches.load
 
 fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
-	for target in client_frame request_body primitives; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done
+	for target in client_frame request_body primitives segment_columns; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done
 
 sim: | preflight ## live SEEDS simulated worlds from SEED on
 	$(SIM) -- --seed $(SEED) --seeds $(SEEDS)
@@ -127,6 +127,7 @@ release: $(VENV)/.extension-release ## build the LTO extension into .venv
 lock: build/lock-writer/.uv ## resolve pyproject.toml again and rewrite the locks
 	$(LOCK) --output-file requirements.lock
 	$(LOCK) --group development --constraints requirements.lock --output-file requirements-dev.lock
+	$(LOCK) --all-extras --group spark-tests --constraints requirements-dev.lock --output-file requirements-spark.lock
 
 clean: ## remove everything that was built; data and locks stay
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache server_ng/_native
@@ -158,6 +159,12 @@ $(VENV)/.python: requirements-dev.lock | preflight
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	touch $@
+
+# Installed for tests and lints alone: what `make run` needs is a tenth of it. Of pyspark there is no wheel.
+$(VENV)/.spark: requirements-spark.lock $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+	  --no-binary pyspark --no-build-isolation -r $<
 	touch $@
 
 $(VENV)/.extension-ci: $(VENV)/.python $(NATIVE) $(PACKAGING)

@@ -6,7 +6,7 @@ Calls are thin: bytes in, bytes out, a status turned into an exception. What the
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from server_ng._native import ffi, lib
 from server_ng.wire.tables import TABLES_DIGEST
@@ -16,33 +16,50 @@ __all__ = [
     "BusyError",
     "ClosedError",
     "ConfigurationError",
+    "Decoded",
     "HandshakeError",
+    "InvalidError",
     "NativeError",
     "PermissionDeniedError",
+    "Rewritten",
     "TimedOutError",
     "WrongProcessError",
+    "arena_size",
     "close",
+    "decode_columns",
     "describe",
     "describe_engine",
     "describe_file",
+    "digest",
     "drain",
     "join",
     "metrics",
     "notify_fd",
     "open_engine",
     "probe",
+    "read_footer",
     "recover_directory",
+    "rewrite_segment",
+    "seek_offset",
     "start",
     "stop",
     "submit",
+    "write_footer",
 ]
 
-ABI_VERSION: Final = 4
+ABI_VERSION: Final = 5
 """Of the boundary this module was written for."""
 
 _SYMBOLS: Final = (
     "abi_version",
+    "codec_arena_size",
+    "codec_decode",
     "codec_describe_file",
+    "codec_digest",
+    "codec_read_footer",
+    "codec_rewrite",
+    "codec_seek",
+    "codec_write_footer",
     "describe",
     "engine_close",
     "engine_describe",
@@ -58,6 +75,8 @@ _SYMBOLS: Final = (
     "probe_host",
     "recover_directory",
 )
+# Whatever offers its bytes to C.
+Buffer: TypeAlias = Any
 _TEXT_BYTES: Final = 16 * 1024
 _DRAIN_BYTES: Final = 64 * 1024
 # Only what a call has filled is read.
@@ -134,10 +153,7 @@ _ERRORS: Final[Mapping[int, type[NativeError]]] = {
 
 
 def _failure(result: int) -> NativeError:
-    buffer = ffi.new("uint8_t[]", _TEXT_BYTES)
-    length = lib.engine_last_error(buffer, _TEXT_BYTES, ffi.NULL)
-    sentence = bytes(ffi.buffer(buffer, max(length, 0))).decode(errors="replace")
-    return _ERRORS.get(-result, NativeError)(sentence)
+    return _ERRORS.get(-result, NativeError)(_last_sentence())
 
 
 def _checked(result: int) -> int:
@@ -196,6 +212,127 @@ def describe_file(kind: str, position: int, file_length: int, piece: bytes) -> t
         capacity = needed[0]
     text = bytes(ffi.buffer(buffer, _checked(length))).decode()
     return text, int(following[0]), int(wanted[0])
+
+
+class Decoded(NamedTuple):
+    """What a call made of a piece of a segment."""
+
+    rows: int
+    consumed: int
+    """Where the next call goes on."""
+    after: int
+    """The lowest offset that the next batch may begin at."""
+    first_offset: int
+    """The first offset that the next call wants."""
+    stop: int
+    """0: the end; 1: `wanted` bytes are needed from there; 2: no room for a row; 3: damage."""
+    wanted: int
+    sentence: str
+    """What is damaged."""
+    places: tuple[int, ...]
+    """Start and length of each buffer in the arena, in turn."""
+
+
+class Rewritten(NamedTuple):
+    """What a call copied of a piece of a segment."""
+
+    written: bytes
+    consumed: int
+    after: int
+    messages: int
+    last_offset: int
+    """2^64 - 1: none was kept."""
+    stop: int
+    wanted: int
+    sentence: str
+
+
+_BUFFERS: Final = 20
+_DAMAGED: Final = 3
+
+
+def arena_size(columns: int, rows: int, piece_length: int) -> int:
+    """How many bytes `decode_columns` may need."""
+    return _checked(lib.codec_arena_size(columns, rows, piece_length))
+
+
+def decode_columns(piece: Buffer, asked: Sequence[int], key: bytes, arena: Buffer | None) -> Decoded:
+    """Decodes batches to the columns that ten numbers ask for; `server_ng.segments.reader` says which."""
+    told = ffi.new(f"uint64_t[{5 + 2 * _BUFFERS}]")
+    room = ffi.NULL if arena is None else ffi.from_buffer(arena, require_writable=True)
+    capacity = 0 if arena is None else len(room)
+    data = ffi.from_buffer(piece)
+    numbers = ffi.new("uint64_t[10]", list(asked))
+    rows = _checked(lib.codec_decode(data, len(data), numbers, key, len(key), room, capacity, told))
+    consumed, after, first_offset, stop, wanted, *places = told
+    return Decoded(rows, consumed, after, first_offset, stop, wanted, _sentence(stop), tuple(places))
+
+
+def seek_offset(piece: Buffer, asked: Sequence[int], offset: int) -> tuple[int | None, int, bool]:
+    """Position of the last batch that begins at an offset or before, of the next header, whether to go on.
+
+    Raises `InvalidError` where a header is damaged.
+    """
+    told = ffi.new("uint64_t[3]")
+    data = ffi.from_buffer(piece)
+    if _checked(lib.codec_seek(data, len(data), ffi.new("uint64_t[3]", list(asked)), offset, told)):
+        raise InvalidError(_last_sentence())
+    found, following, goes_on = told
+    return None if found == (1 << 64) - 1 else found, following, bool(goes_on)
+
+
+def rewrite_segment(piece: Buffer, asked: Sequence[int], kept: Buffer) -> Rewritten:
+    """Copies batches with only the messages whose offsets are in `kept`, ascending, eight bytes each."""
+    told = ffi.new("uint64_t[6]")
+    data, offsets = ffi.from_buffer(piece), ffi.from_buffer(kept)
+    room = _uncleared("uint8_t[]", max(len(data), 1))
+    numbers = ffi.new("uint64_t[3]", list(asked))
+    length = _checked(
+        lib.codec_rewrite(data, len(data), numbers, offsets, len(offsets), room, len(data), ffi.NULL, told)
+    )
+    consumed, after, messages, last_offset, stop, wanted = told
+    written = bytes(ffi.buffer(room, length))
+    return Rewritten(written, consumed, after, messages, last_offset, stop, wanted, _sentence(stop))
+
+
+def digest(piece: Buffer) -> bytes:
+    """The checksum that a footer has of each MiB."""
+    room = ffi.new("uint8_t[16]")
+    data = ffi.from_buffer(piece)
+    length = _checked(lib.codec_digest(data, len(data), room, 16, ffi.NULL))
+    return bytes(ffi.buffer(room, length))
+
+
+def read_footer(piece: Buffer) -> tuple[tuple[int, ...], bytes, list[bytes]]:
+    """Ten numbers, its checksum and the digest of each MiB; raises `InvalidError` for what is no footer."""
+    told, needed = ffi.new("uint64_t[10]"), ffi.new("uint64_t *")
+    data = ffi.from_buffer(piece)
+    capacity = len(data)
+    room = _uncleared("uint8_t[]", max(capacity, 1))
+    length = _checked(lib.codec_read_footer(data, len(data), room, capacity, needed, told))
+    sums = bytes(ffi.buffer(room, length))
+    return tuple(told), sums[:16], [sums[at : at + 16] for at in range(16, length, 16)]
+
+
+def write_footer(numbers: Sequence[int], digests: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """Checksum and bytes of a footer."""
+    capacity = 1024 + 16 * len(digests)
+    room = _uncleared("uint8_t[]", capacity)
+    joined = b"".join(digests)
+    asked = ffi.new("uint64_t[10]", list(numbers))
+    length = _checked(lib.codec_write_footer(asked, joined, len(joined), room, capacity, ffi.NULL))
+    written = bytes(ffi.buffer(room, length))
+    return written[:16], written[16:]
+
+
+def _last_sentence() -> str:
+    buffer = ffi.new("uint8_t[]", _TEXT_BYTES)
+    length = lib.engine_last_error(buffer, _TEXT_BYTES, ffi.NULL)
+    return bytes(ffi.buffer(buffer, max(length, 0))).decode(errors="replace")
+
+
+def _sentence(stop: int) -> str:
+    return _last_sentence() if stop == _DAMAGED else ""
 
 
 def recover_directory(path: Path, accepted: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from server_ng.cli import configuration, inspection, leasing, recovery, serving, versions
+from server_ng.cli import configuration, inspection, jobs, leasing, recovery, serving, versions
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["main"]
@@ -22,6 +22,7 @@ _app.add_typer(configuration.app, name="config")
 _app.add_typer(inspection.app, name="inspect")
 _app.add_typer(leasing.app, name="lease")
 _app.command("recover")(recovery.recover)
+_app.command("spark", context_settings=jobs.CONTEXT)(jobs.spark)
 _app.command("version")(versions.version)
 
 

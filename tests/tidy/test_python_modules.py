@@ -15,8 +15,9 @@ def entry_points(pyproject: Mapping[str, object]) -> set[str]:
     """The modules that something outside of the package starts from."""
     project = pyproject["project"]
     assert isinstance(project, dict)
-    scripts: dict[str, str] = project["scripts"]
-    return {target.partition(":")[0] for target in scripts.values()} | {f"{PACKAGE}.__main__"}
+    tables: list[dict[str, str]] = [project["scripts"], *project.get("entry-points", {}).values()]
+    targets = {target for table in tables for target in table.values()}
+    return {target.partition(":")[0] for target in targets} | {f"{PACKAGE}.__main__"}
 
 
 def layer_names(pyproject: Mapping[str, object]) -> set[str]:

@@ -1,0 +1,133 @@
+"""Segments read in pieces of a bounded size; every batch is verified before its messages are rows."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from server_ng import binding
+from server_ng.segments.columns import DecodedColumns, Selection
+from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
+from server_ng.segments.lease import SegmentCut
+
+__all__ = ["BATCH_ROWS", "PIECE_BYTES", "SegmentReader"]
+
+PIECE_BYTES: Final = 8 << 20
+"""Read at a time, and so the bound of what one step yields."""
+BATCH_ROWS: Final = 32_768
+_PROBE_BYTES: Final = 64 << 10
+_END, _FULL, _DAMAGED = 0, 2, 3
+_MESSAGE_BYTES_MIN: Final = 48
+
+
+class SegmentReader:
+    """One segment of a cut, open. Nothing behind its valid bytes is looked at."""
+
+    def __init__(self, directory: Path, cut: SegmentCut, partition: int) -> None:
+        self._path = directory / cut.path
+        self._cut = cut
+        self._partition = partition
+        try:
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            raise SegmentReadError(self._path, f"it cannot be opened: {error.strerror}") from error
+        self._buffer = bytearray()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+    def columns(
+        self,
+        selection: Selection,
+        *,
+        allocate: Callable[[int], Any] = bytearray,
+        piece_bytes: int = PIECE_BYTES,
+        rows: int = BATCH_ROWS,
+    ) -> Iterator[DecodedColumns]:
+        """The wanted messages, in order; raises `DamagedSegmentError` where the next one should be."""
+        cut = self._cut
+        position, after, first = self._seek(selection.first_offset), cut.first_offset, selection.first_offset
+        wanted = 0
+        while position < cut.bytes:
+            piece = self._read(position, max(piece_bytes, wanted))
+            while True:
+                asked = (cut.bytes - position, after, self._partition)
+                decoded, arena = _decode(piece, asked, replace(selection, first_offset=first), allocate, rows)
+                piece = piece[decoded.consumed :]
+                position += decoded.consumed
+                after, first = decoded.after, decoded.first_offset
+                if decoded.rows:
+                    yield DecodedColumns(decoded.rows, arena, decoded.places)
+                if decoded.stop != _FULL:
+                    break
+            if decoded.stop == _DAMAGED:
+                raise DamagedSegmentError(self._path, position, after, decoded.sentence)
+            if decoded.stop == _END:
+                break
+            wanted = decoded.wanted
+        if position == cut.bytes and after != cut.last_offset + 1:
+            reason = f"the segment ends before offset {after}, and not with offset {cut.last_offset}"
+            raise DamagedSegmentError(self._path, position, after, reason)
+
+    def _seek(self, offset: int) -> int:
+        """The position of the batch that holds an offset, or where it would be."""
+        position = found = 0
+        goes_on = offset > self._cut.first_offset
+        while goes_on and position < self._cut.bytes:
+            piece = self._read(position, _PROBE_BYTES)
+            asked = (self._cut.bytes - position, self._cut.first_offset, self._partition)
+            try:
+                here, following, goes_on = binding.seek_offset(piece, asked, offset)
+            except binding.InvalidError as error:
+                raise DamagedSegmentError(self._path, position, self._cut.first_offset, str(error)) from error
+            found = found if here is None else position + here
+            position += following
+        return found
+
+    def _read(self, position: int, length: int) -> memoryview:
+        """Valid bytes from a position on, at most so many."""
+        length = min(length, self._cut.bytes - position)
+        if len(self._buffer) < length:
+            self._buffer = bytearray(length)
+        room = memoryview(self._buffer)[:length]
+        read = 0
+        while read < length:
+            try:
+                some = os.preadv(self._descriptor, [room[read:]], position + read)
+            except OSError as error:
+                raise SegmentReadError(self._path, f"byte {position + read}: {error.strerror}") from error
+            if not some:
+                reason = f"the file ends, but {self._cut.bytes} bytes of it are valid"
+                raise DamagedSegmentError(self._path, position + read, self._cut.first_offset, reason)
+            read += some
+        return room
+
+
+def _decode(
+    piece: memoryview,
+    walk: tuple[int, int, int],
+    selection: Selection,
+    allocate: Callable[[int], Any],
+    rows: int,
+) -> tuple[binding.Decoded, Any]:
+    rows = min(rows, len(piece) // _MESSAGE_BYTES_MIN + 1)
+    size = binding.arena_size(selection.columns, rows, len(piece))
+    arena = allocate(size) if size else None
+    asked = (
+        *walk,
+        selection.hashed,
+        selection.columns,
+        rows,
+        selection.first_offset,
+        selection.end_offset,
+        selection.min_timestamp,
+        selection.max_timestamp,
+    )
+    return binding.decode_columns(piece, asked, selection.key.encode(), arena), arena

@@ -1,6 +1,6 @@
 """Messages as columns: which there are, which are wanted, and the buffers they come in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 from typing import Any, Final
 
@@ -64,6 +64,10 @@ class Selection:
     """The user header whose value is the key."""
     hashed: bool = True
     """Whether payloads are held against their checksums."""
+
+    def between(self, first_offset: int, end_offset: int) -> "Selection":
+        """The same of a part of the offsets."""
+        return replace(self, first_offset=first_offset, end_offset=end_offset)
 
 
 @dataclass(frozen=True, slots=True)

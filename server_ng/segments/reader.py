@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from server_ng import binding
 from server_ng.segments.columns import DecodedColumns, Selection
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.lease import SegmentCut
+
+Skipped: TypeAlias = Callable[[DamagedSegmentError, tuple[int, int]], None]
+"""Told what is damaged, and which offsets are lost with it: from the first, below the second."""
 
 __all__ = ["BATCH_ROWS", "PIECE_BYTES", "SegmentReader"]
 
@@ -20,6 +23,8 @@ BATCH_ROWS: Final = 32_768
 _PROBE_BYTES: Final = 64 << 10
 _END, _FULL, _DAMAGED = 0, 2, 3
 _MESSAGE_BYTES_MIN: Final = 48
+_HEADER_BYTES: Final = 256
+_ANY_OFFSET: Final = (1 << 64) - 1
 
 
 class SegmentReader:
@@ -50,8 +55,12 @@ class SegmentReader:
         allocate: Callable[[int], Any] = bytearray,
         piece_bytes: int = PIECE_BYTES,
         rows: int = BATCH_ROWS,
+        skipped: Skipped | None = None,
     ) -> Iterator[DecodedColumns]:
-        """The wanted messages, in order; raises `DamagedSegmentError` where the next one should be."""
+        """The wanted messages, in order; raises `DamagedSegmentError` where the next one should be.
+
+        With `skipped`, which is told what is lost, it goes on behind the damage as far as headers lead.
+        """
         cut = self._cut
         position, after, first = self._seek(selection.first_offset), cut.first_offset, selection.first_offset
         wanted = 0
@@ -68,11 +77,15 @@ class SegmentReader:
                 if decoded.stop != _FULL:
                     break
             if decoded.stop == _DAMAGED:
-                raise DamagedSegmentError(self._path, position, after, decoded.sentence)
-            if decoded.stop == _END:
+                damage = DamagedSegmentError(self._path, position, after, decoded.sentence)
+                if skipped is None:
+                    raise damage
+                position, next_offset = self._behind(position, after)
+                skipped(damage, (after, next_offset))
+            elif decoded.stop == _END:
                 break
             wanted = decoded.wanted
-        if position == cut.bytes and after != cut.last_offset + 1:
+        if position == cut.bytes and after != cut.last_offset + 1 and skipped is None:
             reason = f"the segment ends before offset {after}, and not with offset {cut.last_offset}"
             raise DamagedSegmentError(self._path, position, after, reason)
 
@@ -90,6 +103,24 @@ class SegmentReader:
             found = found if here is None else position + here
             position += following
         return found
+
+    def _behind(self, position: int, after: int) -> tuple[int, int]:
+        """Where the next batch begins behind one that is damaged, and with which offset.
+
+        Only headers that fit their place are followed: anything else could be part of a payload.
+        """
+        cut = self._cut
+        nowhere = cut.bytes, cut.last_offset + 1
+        asked = (cut.bytes - position, after, self._partition)
+        try:
+            here, length, _ = binding.seek_offset(self._read(position, _HEADER_BYTES), asked, _ANY_OFFSET)
+        except binding.InvalidError:
+            return nowhere
+        position += length
+        if here is None or position >= cut.bytes:
+            return nowhere
+        next_offset = int.from_bytes(self._read(position, _HEADER_BYTES)[8:16], "little")
+        return (position, next_offset) if after <= next_offset <= cut.last_offset else nowhere
 
     def _read(self, position: int, length: int) -> memoryview:
         """Valid bytes from a position on, at most so many."""

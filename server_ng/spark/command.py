@@ -3,53 +3,162 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.lease import Lease, LeaseError
+from server_ng.spark.cutter import CutRefusedError, Cutter, HeldLease, held
+from server_ng.spark.errors import DataLossError, OptionError, TopicChangedError
 from server_ng.spark.status import JobStatus
 
 __all__ = ["main"]
 
+_EPILOG = (
+    "Exit status: 0 done, 3 nothing to do, 4 fenced, 5 data loss, 6 corrupt input, 75 try later, 78 usage."
+)
+
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one job and returns the exit status."""
-    parser = _parser()
     try:
-        chosen = parser.parse_args(arguments)
+        chosen = _parser().parse_args(arguments)
     except SystemExit as exit_:
         return JobStatus.USAGE if exit_.code else JobStatus.DONE
     try:
         status: JobStatus = chosen.run(chosen)
-    except LeaseError as error:
+    except tuple(_STATUS) as error:
         print(f"server-ng spark: {error}", file=sys.stderr)
-        return JobStatus.DATA_LOSS
+        return _status_of(error)
+    except ModuleNotFoundError as error:
+        print(f"server-ng spark: {error}; install server-ng with the extra spark", file=sys.stderr)
+        return JobStatus.USAGE
     return status
+
+
+_STATUS: dict[type[Exception], JobStatus] = {
+    LeaseError: JobStatus.DATA_LOSS,
+    DataLossError: JobStatus.DATA_LOSS,
+    SegmentReadError: JobStatus.DATA_LOSS,
+    DamagedSegmentError: JobStatus.CORRUPT_INPUT,
+    TopicChangedError: JobStatus.FENCED,
+    OptionError: JobStatus.USAGE,
+    CutRefusedError: JobStatus.RETRY_LATER,
+}
+
+
+def _status_of(error: Exception) -> JobStatus:
+    if isinstance(error, CutRefusedError) and not error.may_be_repeated:
+        return JobStatus.USAGE
+    return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="server-ng spark", description="Jobs on topics: what they read is a lease."
+        prog="server-ng spark", description="Jobs on topics: what they read is a lease.", epilog=_EPILOG
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    verify = commands.add_parser("verify", help="hold every byte of a lease against its manifest")
-    verify.add_argument("lease", type=Path, metavar="LEASE", help="the directory of a lease")
-    verify.add_argument("--json", action="store_true", help="one object per segment, the last one sums up")
-    verify.set_defaults(run=_verify)
+    _topic_command(commands, "plan", "say what there is to read: a dry run", _plan)
+    _topic_command(commands, "verify", "hold every byte against its manifest", _verify)
+    sql = _topic_command(commands, "sql", "run a query over the topic, as the table topic", _sql)
+    sql.add_argument("query", metavar="QUERY", help='as in "select count(*) from topic"')
+    sql.add_argument("--master", default="local[*]", help="of Spark (local[*])")
+    sql.add_argument("--rows", type=int, default=100, help="print at most so many (100)")
+    status = commands.add_parser("status", help="list the leases that a server holds for jobs")
+    status.add_argument("--control", type=Path, required=True, help="control.sock of the server")
+    status.add_argument("--json", action="store_true", help="one object per lease")
+    status.set_defaults(run=_status)
+    gc = commands.add_parser("gc", help="end leases that no job will come back for")
+    gc.add_argument("--control", type=Path, required=True, help="control.sock of the server")
+    gc.add_argument("leases", nargs="+", metavar="LEASE", help="ids as status prints them")
+    gc.set_defaults(run=_gc)
     return parser
+
+
+def _topic_command(commands: Any, name: str, says: str, run: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(name, help=says)
+    made.add_argument("--lease", type=Path, help="the directory of a lease")
+    made.add_argument("--control", type=Path, help="control.sock of the server: a lease for this job")
+    made.add_argument("--topic", help="stream/topic, with --control")
+    made.add_argument("--json", action="store_true", help="one object per line, the last one sums up")
+    made.set_defaults(run=run)
+    return made
+
+
+@contextmanager
+def _leased(chosen: argparse.Namespace) -> Iterator[HeldLease]:
+    """The lease that a job reads, for as long as it runs."""
+    if chosen.lease is not None:
+        yield HeldLease(chosen.lease, Lease.read(chosen.lease))
+        return
+    stream, slash, topic = (chosen.topic or "").partition("/")
+    if chosen.control is None or not slash:
+        raise OptionError("give --lease DIRECTORY, or --control SOCKET and --topic STREAM/TOPIC")
+    with held(chosen.control, stream, topic) as lease:
+        yield lease
+
+
+def _say(chosen: argparse.Namespace, value: dict[str, object]) -> None:
+    print(json.dumps(value) if chosen.json else "  ".join(f"{name}={value[name]}" for name in value))
+
+
+def _plan(chosen: argparse.Namespace) -> JobStatus:
+    with _leased(chosen) as leased:
+        cuts = leased.lease.partitions
+    for cut in cuts:
+        _say(
+            chosen,
+            {
+                "partition": cut.partition,
+                "first_offset": cut.first_offset,
+                "end_offset": cut.end_offset,
+                "messages": cut.messages,
+                "segments": len(cut.segments),
+                "bytes": sum(segment.bytes for segment in cut.segments),
+            },
+        )
+    messages = sum(cut.messages for cut in cuts)
+    _say(chosen, {"partitions": len(cuts), "messages": messages})
+    return JobStatus.DONE if messages else JobStatus.NOTHING_TO_DO
 
 
 def _verify(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.verifying import findings
 
-    found = list(findings(chosen.lease, Lease.read(chosen.lease)))
+    with _leased(chosen) as leased:
+        found = list(findings(leased.path, leased.lease))
     bad = [each for each in found if "error" in each]
     for each in found if chosen.json else bad:
-        print(json.dumps(each) if chosen.json else each["error"])
-    total = {
-        "segments": len(found),
-        "damaged": len(bad),
-        "messages": sum(int(str(f["messages"])) for f in found),
-    }
-    print(json.dumps(total) if chosen.json else "{segments} segments, {damaged} damaged".format(**total))
+        _say(chosen, each)
+    messages = sum(int(str(each["messages"])) for each in found)
+    _say(chosen, {"segments": len(found), "damaged": len(bad), "messages": messages})
     return JobStatus.CORRUPT_INPUT if bad else JobStatus.DONE
+
+
+def _sql(chosen: argparse.Namespace) -> JobStatus:
+    from server_ng.spark.session import builder
+
+    session = builder("server-ng spark sql", chosen.master).getOrCreate()
+    with _leased(chosen) as leased:
+        session.read.format("server_ng").load(str(leased.path)).createOrReplaceTempView("topic")
+        result = session.sql(chosen.query).limit(chosen.rows)
+        if chosen.json:
+            rows = result.selectExpr("to_json(struct(*)) as line").collect()
+            print("\n".join(row["line"] for row in rows))
+        else:
+            result.show(chosen.rows, truncate=80)
+    return JobStatus.DONE
+
+
+def _status(chosen: argparse.Namespace) -> JobStatus:
+    for lease in Cutter(chosen.control).leases():
+        _say(chosen, lease)
+    return JobStatus.DONE
+
+
+def _gc(chosen: argparse.Namespace) -> JobStatus:
+    for lease in chosen.leases:
+        Cutter(chosen.control).release(lease)
+    return JobStatus.DONE

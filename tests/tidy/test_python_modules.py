@@ -17,7 +17,9 @@ def entry_points(pyproject: Mapping[str, object]) -> set[str]:
     assert isinstance(project, dict)
     tables: list[dict[str, str]] = [project["scripts"], *project.get("entry-points", {}).values()]
     targets = {target for table in tables for target in table.values()}
-    return {target.partition(":")[0] for target in targets} | {f"{PACKAGE}.__main__"}
+    # Spark imports the module at the top, which imports this one.
+    spark = f"{PACKAGE}.spark.source"
+    return {target.partition(":")[0] for target in targets} | {f"{PACKAGE}.__main__", spark}
 
 
 def layer_names(pyproject: Mapping[str, object]) -> set[str]:

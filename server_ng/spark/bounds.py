@@ -1,0 +1,33 @@
+"""Where reading begins and ends in a lease: offsets as they are, times looked up in the segments."""
+
+from pathlib import Path
+from typing import Any
+
+from server_ng.segments.columns import Columns, Place, Selection
+from server_ng.segments.lease import Lease, PartitionCut
+from server_ng.segments.reader import SegmentReader
+from server_ng.spark.options import Bound, Offsets
+
+__all__ = ["offsets_of"]
+
+
+def offsets_of(directory: Path, lease: Lease, bound: Bound) -> Offsets:
+    """Per partition an offset or a word of its own; a time is the first message appended then or later."""
+    if bound.time is None:
+        return bound.offsets
+    return {cut.partition: _first_since(directory, cut, bound.time) for cut in lease.partitions}
+
+
+def _first_since(directory: Path, cut: PartitionCut, time: int) -> int:
+    wanted = Selection(Columns.OFFSET, first_offset=cut.first_offset, min_timestamp=time)
+    for segment in cut.segments:
+        if segment.max_timestamp < time:
+            continue
+        with SegmentReader(directory, segment, cut.partition) as reader:
+            for found in reader.columns(wanted, rows=1):
+                return _first(found.buffer(Place.OFFSET))
+    return cut.end_offset
+
+
+def _first(numbers: Any) -> int:
+    return int.from_bytes(numbers[:8], "little")

@@ -1,0 +1,145 @@
+"""Leases from a running server: a small client of its control socket, one line of JSON each way."""
+
+import json
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+from server_ng.segments.lease import Lease, LeaseError
+
+__all__ = ["CutRefusedError", "Cutter", "HeldLease", "held", "renewing"]
+
+_PATIENCE_SECONDS: Final = 120.0
+_ANSWER_BYTES_MAX: Final = 256 << 20
+_BUSY: Final = frozenset({"busy", "stopping"})
+
+
+class CutRefusedError(Exception):
+    """The server did not do what it was asked; `kind` is its word for why."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind, self.message = kind, message
+
+    def __reduce__(self) -> tuple[type["CutRefusedError"], tuple[str, str]]:
+        return type(self), (self.kind, self.message)
+
+    @property
+    def may_be_repeated(self) -> bool:
+        """Whether the same may work later."""
+        return self.kind in _BUSY
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """A lease that was given, and where its files are."""
+
+    path: Path
+    lease: Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """Asks a server; each request is a connection of its own."""
+
+    control: Path
+
+    def cut(
+        self, stream: str, topic: str, *, partitions: Sequence[int] | None = None, seconds: int
+    ) -> HeldLease:
+        """Makes a lease of what is committed now."""
+        chosen = None if partitions is None else list(partitions)
+        answer = self._ask(verb="cut", stream=stream, topic=topic, partitions=chosen, ttl=seconds)
+        return HeldLease(Path(answer["path"]), Lease.of(answer["manifest"]))
+
+    def renew(self, lease: str, seconds: int) -> None:
+        """Lets a lease last for so long from now on."""
+        self._ask(verb="renew", lease=lease, ttl=seconds)
+
+    def release(self, lease: str) -> None:
+        """Ends a lease; one that has ended already is no fault."""
+        try:
+            self._ask(verb="release", lease=lease)
+        except CutRefusedError as error:
+            if error.kind != "unknown_lease":
+                raise
+
+    def leases(self) -> list[dict[str, Any]]:
+        """Every lease that there is."""
+        found: list[dict[str, Any]] = self._ask(verb="leases")["leases"]
+        return found
+
+    def _ask(self, **request: object) -> dict[str, Any]:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(_PATIENCE_SECONDS)
+                connection.connect(str(self.control))
+                connection.sendall(json.dumps(request).encode() + b"\n")
+                with connection.makefile("rb") as lines:
+                    line = lines.readline(_ANSWER_BYTES_MAX)
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            reason = f"no server listens on {self.control}; is it running, with this data directory?"
+            raise CutRefusedError("unreachable", reason) from error
+        except PermissionError as error:
+            reason = f"{self.control} may not be used by this user; the server's control group may"
+            raise CutRefusedError("permission", reason) from error
+        except OSError as error:
+            raise CutRefusedError("unreachable", f"{self.control}: {error}") from error
+        return _answer(line)
+
+
+def _answer(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+        if found["ok"]:
+            return dict(found)
+        refusal = CutRefusedError(str(found["error"]), str(found["message"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise LeaseError(f"the server answered {line[:200]!r}, which is no answer") from error
+    raise refusal
+
+
+@contextmanager
+def renewing(cutter: Cutter, lease: str, seconds: int) -> Iterator[None]:
+    """Renews a lease thrice in its time, until the block is left."""
+    ended = Event()
+
+    def renew() -> None:
+        while not ended.wait(seconds / 3):
+            try:
+                cutter.renew(lease, seconds)
+            except CutRefusedError as error:
+                if not error.may_be_repeated:
+                    # Readers find out by themselves: the files are gone.
+                    return
+
+    thread = Thread(target=renew, name=f"renews-{lease}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def held(
+    control: str | Path,
+    stream: str,
+    topic: str,
+    *,
+    partitions: Sequence[int] | None = None,
+    seconds: int = 600,
+) -> Iterator[HeldLease]:
+    """A lease for as long as the block runs: what is read inside is one moment of the topic."""
+    cutter = Cutter(Path(control))
+    lease = cutter.cut(stream, topic, partitions=partitions, seconds=seconds)
+    try:
+        with renewing(cutter, lease.lease.lease, seconds):
+            yield lease
+    finally:
+        cutter.release(lease.lease.lease)

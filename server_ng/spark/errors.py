@@ -1,0 +1,15 @@
+"""Why a job does not read or write what it was asked to."""
+
+__all__ = ["DataLossError", "OptionError", "TopicChangedError"]
+
+
+class OptionError(ValueError):
+    """An option that is not one, or a value that it cannot have; the message names it."""
+
+
+class DataLossError(Exception):
+    """Messages that were asked for are not there any more, or never were."""
+
+
+class TopicChangedError(Exception):
+    """The topic was purged, or deleted and made again: what was read before is of another one."""

@@ -1,0 +1,87 @@
+"""What a task does: reads its scans and yields Arrow batches. Runs in Spark's Python workers."""
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+
+from server_ng.segments.columns import Selection
+from server_ng.segments.damage import DamagedSegmentError
+from server_ng.segments.reader import SegmentReader
+from server_ng.spark.arrow import Origin, record_batch
+from server_ng.spark.planning import Scan
+
+__all__ = ["Reading", "ScanPartition", "read"]
+
+_log: Final = logging.getLogger("server_ng.spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What all tasks of a query have in common."""
+
+    directory: Path
+    stream: str
+    topic: str
+    selection: Selection
+    skip_damage: bool
+    damage_path: Path | None
+    batch_rows: int
+    batch_bytes: int
+
+
+class ScanPartition(InputPartition):
+    """The scans of one task."""
+
+    def __init__(self, reading: Reading, scans: tuple[Scan, ...]) -> None:
+        super().__init__(None)
+        self.reading, self.scans = reading, scans
+
+
+def read(partition: ScanPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Every wanted message of a task."""
+    reading = partition.reading
+    for scan in partition.scans:
+        try:
+            yield from _scan(reading, scan, schema)
+        except DamagedSegmentError as damage:
+            if not reading.skip_damage:
+                raise
+            _tell(reading, damage, (damage.offset, scan.end_offset))
+
+
+def _scan(reading: Reading, scan: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    selection = reading.selection.between(scan.first_offset, scan.end_offset)
+    origin = Origin(reading.stream, reading.topic, scan.partition, scan.segment.first_offset)
+    with SegmentReader(reading.directory, scan.segment, scan.partition) as segment:
+        found = segment.columns(
+            selection,
+            allocate=pa.allocate_buffer,
+            piece_bytes=reading.batch_bytes,
+            rows=reading.batch_rows,
+            skipped=partial(_tell, reading) if reading.skip_damage else None,
+        )
+        for columns in found:
+            yield record_batch(columns, origin, schema)
+
+
+def _tell(reading: Reading, damage: DamagedSegmentError, lost: tuple[int, int]) -> None:
+    """Counts what is skipped: a line of the log, and a file for each damage where they are asked for."""
+    first, end = lost
+    _log.warning("skipped the offsets from %d to %d: %s", first, end - 1, damage)
+    if reading.damage_path is not None:
+        told = {
+            "path": str(damage.path),
+            "position": damage.position,
+            "first_offset": first,
+            "end_offset": end,
+            "reason": damage.reason,
+        }
+        reading.damage_path.mkdir(parents=True, exist_ok=True)
+        (reading.damage_path / f"{damage.path.stem}-{damage.position}.json").write_text(json.dumps(told))

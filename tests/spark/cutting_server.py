@@ -1,0 +1,88 @@
+"""A control socket whose leases the test writes: what a topic holds is what the test says it holds.
+
+The server's own half has its tests elsewhere; here a topic must be purged, made again and pruned at a chosen
+moment between two micro-batches.
+"""
+
+import json
+import shutil
+import socketserver
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from tests.support.lease_files import WrittenSegment, write_lease
+
+__all__ = ["CuttingServer"]
+
+
+class CuttingServer:
+    """One topic, orders/events, behind a socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.control = folder / "control.sock"
+        self.leases = folder / "leases"
+        self.leases.mkdir(parents=True)
+        self.cuts = 0
+        self.refusal: tuple[str, str] | None = None
+        self._partitions: Mapping[int, Sequence[WrittenSegment]] = {}
+        self._how: dict[str, Any] = {}
+        outer = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                answer = outer.answer(json.loads(self.rfile.readline()))
+                self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+        self._server = socketserver.ThreadingUnixStreamServer(str(self.control), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def holds(self, partitions: Mapping[int, Sequence[WrittenSegment]], **how: Any) -> None:
+        """From now on a cut finds this."""
+        self._partitions, self._how = partitions, how
+
+    def held(self) -> list[str]:
+        """The leases that nobody has released."""
+        return sorted(each.name for each in self.leases.iterdir())
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What the server says to a request."""
+        if self.refusal is not None:
+            return {"ok": False, "error": self.refusal[0], "message": self.refusal[1]}
+        match request["verb"]:
+            case "cut":
+                return self._cut(request)
+            case "renew":
+                return {"ok": True, "lease": request["lease"]}
+            case "release":
+                shutil.rmtree(self.leases / request["lease"])
+                return {"ok": True, "lease": request["lease"]}
+            case _:
+                return {"ok": True, "leases": [{"lease": name} for name in self.held()]}
+
+    def _cut(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.cuts += 1
+        chosen = request["partitions"]
+        partitions = {
+            number: segments
+            for number, segments in self._partitions.items()
+            if chosen is None or number in chosen
+        }
+        path = self.leases / f"cut-{self.cuts}"
+        lease = write_lease(path, partitions, **self._how)
+        return {
+            "ok": True,
+            "lease": lease.lease,
+            "path": str(path),
+            "manifest": json.loads(lease.encode()),
+        }

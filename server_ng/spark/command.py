@@ -5,13 +5,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.lease import Lease, LeaseError
 from server_ng.spark.cutter import CutRefusedError, Cutter, HeldLease, held
-from server_ng.spark.errors import DataLossError, OptionError, TopicChangedError
+from server_ng.spark.errors import BadRecordError, DataLossError, FencedError, OptionError, TopicChangedError
 from server_ng.spark.status import JobStatus
 
 __all__ = ["main"]
@@ -43,7 +44,9 @@ _STATUS: dict[type[Exception], JobStatus] = {
     DataLossError: JobStatus.DATA_LOSS,
     SegmentReadError: JobStatus.DATA_LOSS,
     DamagedSegmentError: JobStatus.CORRUPT_INPUT,
+    BadRecordError: JobStatus.CORRUPT_INPUT,
     TopicChangedError: JobStatus.FENCED,
+    FencedError: JobStatus.FENCED,
     OptionError: JobStatus.USAGE,
     CutRefusedError: JobStatus.RETRY_LATER,
 }
@@ -66,13 +69,16 @@ def _parser() -> argparse.ArgumentParser:
     sql.add_argument("query", metavar="QUERY", help='as in "select count(*) from topic"')
     sql.add_argument("--master", default="local[*]", help="of Spark (local[*])")
     sql.add_argument("--rows", type=int, default=100, help="print at most so many (100)")
+    _export_options(_topic_command(commands, "export", "add to a table what it lacks, exactly once", _export))
     status = commands.add_parser("status", help="list the leases that a server holds for jobs")
     status.add_argument("--control", type=Path, required=True, help="control.sock of the server")
     status.add_argument("--json", action="store_true", help="one object per lease")
     status.set_defaults(run=_status)
-    gc = commands.add_parser("gc", help="end leases that no job will come back for")
-    gc.add_argument("--control", type=Path, required=True, help="control.sock of the server")
-    gc.add_argument("leases", nargs="+", metavar="LEASE", help="ids as status prints them")
+    gc = commands.add_parser("gc", help="end leases, and remove files, that no job will come back for")
+    gc.add_argument("--control", type=Path, help="control.sock of the server that holds the leases")
+    gc.add_argument("leases", nargs="*", metavar="LEASE", help="ids as status prints them")
+    gc.add_argument("--target", type=Path, help="a Parquet table: remove what dead jobs left in it")
+    gc.add_argument("--older-than", type=float, default=24.0, help="hours (24)")
     gc.set_defaults(run=_gc)
     return parser
 
@@ -85,6 +91,25 @@ def _topic_command(commands: Any, name: str, says: str, run: Any) -> argparse.Ar
     made.add_argument("--json", action="store_true", help="one object per line, the last one sums up")
     made.set_defaults(run=run)
     return made
+
+
+def _export_options(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--to", choices=("parquet", "iceberg", "delta"), required=True, help="kind of table")
+    made.add_argument("--target", required=True, help="its directory; of Iceberg, NAMESPACE.TABLE")
+    made.add_argument("--catalog", type=_property, action="append", default=[], help="Iceberg: NAME=VALUE")
+    made.add_argument("--value-format", choices=("raw", "json", "avro"), default="raw", help="of payloads")
+    made.add_argument("--schema", type=Path, help="file with the schema of payloads")
+    made.add_argument("--dead-letters", action="store_true", help="keep what does not fit it apart, counted")
+    made.add_argument("--key-header", default="key", help="user header whose value is the key (key)")
+    made.add_argument("--accept-loss", action="store_true", help="go on where messages were deleted unread")
+    made.add_argument("--master", help="of Spark; without it this process does the work")
+
+
+def _property(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError("NAME=VALUE")
+    return name, value
 
 
 @contextmanager
@@ -137,6 +162,27 @@ def _verify(chosen: argparse.Namespace) -> JobStatus:
     return JobStatus.CORRUPT_INPUT if bad else JobStatus.DONE
 
 
+def _export(chosen: argparse.Namespace) -> JobStatus:
+    from server_ng.spark.export.job import Settings, export, on_spark, on_threads
+    from server_ng.spark.export.opening import open_target
+    from server_ng.spark.export.rows import Shape
+
+    settings = Settings(
+        shape=Shape.of(chosen.value_format, chosen.schema),
+        key_header=chosen.key_header,
+        dead_letters=chosen.dead_letters,
+        accept_loss=chosen.accept_loss,
+    )
+    target = open_target(chosen.to, chosen.target, dict(chosen.catalog), dead_letters=chosen.dead_letters)
+    engine = on_threads if chosen.master is None else on_spark(chosen.master)
+    with _leased(chosen) as leased:
+        done = export(leased, target, settings, engine)
+    if done is None:
+        return JobStatus.NOTHING_TO_DO
+    _say(chosen, asdict(done))
+    return JobStatus.DONE
+
+
 def _sql(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.session import builder
 
@@ -159,6 +205,13 @@ def _status(chosen: argparse.Namespace) -> JobStatus:
 
 
 def _gc(chosen: argparse.Namespace) -> JobStatus:
+    if chosen.target is not None:
+        from server_ng.spark.export.parquet import ParquetTarget
+
+        removed = ParquetTarget(chosen.target).collect(chosen.older_than * 3600)
+        print(f"removed={removed}")
+    if chosen.leases and chosen.control is None:
+        raise OptionError("to end leases, give --control")
     for lease in chosen.leases:
         Cutter(chosen.control).release(lease)
     return JobStatus.DONE

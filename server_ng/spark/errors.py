@@ -1,6 +1,6 @@
 """Why a job does not read or write what it was asked to."""
 
-__all__ = ["DataLossError", "OptionError", "TopicChangedError"]
+__all__ = ["BadRecordError", "DataLossError", "FencedError", "OptionError", "TopicChangedError"]
 
 
 class OptionError(ValueError):
@@ -13,3 +13,11 @@ class DataLossError(Exception):
 
 class TopicChangedError(Exception):
     """The topic was purged, or deleted and made again: what was read before is of another one."""
+
+
+class FencedError(Exception):
+    """Another job changed the table since this one looked at it; nothing was added."""
+
+
+class BadRecordError(Exception):
+    """A payload does not fit its schema, and nobody asked for a dead-letter path."""

@@ -1,0 +1,104 @@
+"""A Delta table, through delta-rs: no jar.
+
+Progress is kept as application transactions, which are part of the commit that adds the files: for each
+partition its next offset, and a digest of what that is an offset of. They refuse only jobs that run at the
+same time; one that comes later reads them first.
+"""
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import CommitFailedError
+from deltalake.transaction import AddAction
+
+from server_ng.segments.lease import Lease, PartitionCut
+from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.target import ExportCommit
+from server_ng.spark.export.writing import DataFile, sync
+from server_ng.spark.progress import Point, Progress
+
+__all__ = ["DeltaTarget"]
+
+_APPLICATION: Final = "server-ng"
+
+
+class DeltaTarget:
+    """A table in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._table: DeltaTable | None = None
+
+    def begin(self, schema: pa.Schema, lease: Lease) -> Progress:
+        """Makes the table if there is none, and says how far it has come."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        table = DeltaTable.create(self._folder, schema, mode="ignore")
+        names = [field.name for field in table.schema().fields]
+        if names != schema.names:
+            raise OptionError(f"{self._folder} has other columns: {', '.join(names)}")
+        self._table = table
+        points = {}
+        for cut in lease.partitions:
+            point = self._point(table, lease.cluster, cut)
+            if point is not None:
+                points[cut.partition] = point
+        return Progress(lease.cluster, points)
+
+    def staging(self, job: str) -> Path:
+        """Where the files of a job are written, and stay."""
+        return self._folder / "data" / job
+
+    def commit(self, commit: ExportCommit) -> None:
+        """Adds the files and moves the progress, both or neither; raises `FencedError`."""
+        if self._table is None:
+            raise OptionError(f"{self._folder} was not opened")
+        marks = []
+        for partition, point in commit.end.points.items():
+            identity = _identity(commit.end.cluster, point.group_id, point.purge_generation)
+            marks.append(Transaction(f"{_APPLICATION}/{partition}/identity", identity))
+            marks.append(Transaction(f"{_APPLICATION}/{partition}/offset", point.offset))
+        written = [file for file in commit.files if file.rows]
+        if written:
+            sync(self.staging(commit.job))
+        try:
+            self._table.create_write_transaction(
+                [self._added(file) for file in written],
+                mode="append",
+                schema=self._table.schema(),
+                commit_properties=CommitProperties(
+                    custom_metadata={f"{_APPLICATION}.progress": json.dumps(commit.end.plain())},
+                    max_commit_retries=0,
+                    app_transactions=marks,
+                ),
+            )
+        except CommitFailedError as error:
+            raise FencedError(f"{self._folder}: another job committed first: {error}") from error
+
+    def _point(self, table: DeltaTable, cluster: str, cut: PartitionCut) -> Point | None:
+        identity = table.transaction_version(f"{_APPLICATION}/{cut.partition}/identity")
+        offset = table.transaction_version(f"{_APPLICATION}/{cut.partition}/offset")
+        if identity is None or offset is None:
+            return None
+        same = identity == _identity(cluster, cut.group_id, cut.purge_generation)
+        return Point(cut.group_id if same else f"digest {identity:x}", cut.purge_generation, offset)
+
+    def _added(self, file: DataFile) -> AddAction:
+        return AddAction(
+            path=str(Path(file.path).relative_to(self._folder)),
+            size=file.bytes,
+            partition_values={},
+            modification_time=int(time.time() * 1000),
+            data_change=True,
+            stats=json.dumps({"numRecords": file.rows}),
+        )
+
+
+def _identity(cluster: str, group_id: str, purge_generation: int) -> int:
+    """A transaction has a number and no text: 63 bits of a digest tell one topic from another."""
+    text = f"{cluster}/{group_id}/{purge_generation}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

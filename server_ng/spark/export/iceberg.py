@@ -1,0 +1,82 @@
+"""An Iceberg table, through pyiceberg: no jar.
+
+Progress is a property of the table, set in the transaction that adds the files, and repeated in the
+snapshot. The transaction requires the snapshot that the job began with. pyiceberg repeats a stale append by
+itself, with success and so with every row twice, unless the table says no; that it does so is seen to when
+the job begins.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+
+from server_ng.segments.lease import Lease
+from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.target import ExportCommit
+from server_ng.spark.progress import Progress
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+__all__ = ["IcebergTarget"]
+
+_PROGRESS: Final = "server-ng.progress"
+_JOB: Final = "server-ng.job"
+_RETRIES: Final = "commit.retry.num-retries"
+
+
+class IcebergTarget:
+    """One table of a catalog."""
+
+    def __init__(self, catalog: "Catalog", name: str) -> None:
+        self._catalog, self._name = catalog, name
+        self._table: Table | None = None
+
+    def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
+        """Makes the table if there is none, and says how far it has come."""
+        namespace, dot, _ = self._name.rpartition(".")
+        if not dot:
+            raise OptionError(f"{self._name!r} is not NAMESPACE.TABLE")
+        self._catalog.create_namespace_if_not_exists(namespace)
+        table = self._catalog.create_table_if_not_exists(self._name, schema, properties={_RETRIES: "0"})
+        if table.properties.get(_RETRIES) != "0":
+            with table.transaction() as transaction:
+                transaction.set_properties({_RETRIES: "0"})
+        self._table = table
+        if table.schema().as_arrow().names != schema.names:
+            raise OptionError(f"{self._name} has other columns: {', '.join(table.schema().as_arrow().names)}")
+        found = table.properties.get(_PROGRESS)
+        return Progress("", {}) if found is None else Progress.of(json.loads(found))
+
+    def staging(self, job: str) -> Path:
+        """Where the files of a job are written, and stay."""
+        location = urlparse(self._open().location())
+        if location.scheme not in ("", "file"):
+            raise OptionError(f"{self._name} lies on {location.scheme}: object stores are not written to")
+        return Path(unquote(location.path)) / "data" / job
+
+    def commit(self, commit: ExportCommit) -> None:
+        """Adds the files and moves the progress, both or neither; raises `FencedError`."""
+        from pyiceberg.exceptions import CommitFailedException
+
+        paths = [Path(file.path).as_uri() for file in commit.files if file.rows]
+        if not paths:
+            # Without a snapshot nothing would hold this commit against another; the next one covers the gap.
+            return
+        progress = json.dumps(commit.end.plain())
+        marks = {_PROGRESS: progress, _JOB: commit.job}
+        try:
+            with self._open().transaction() as transaction:
+                transaction.add_files(paths, snapshot_properties=marks, check_duplicate_files=False)
+                transaction.set_properties({_PROGRESS: progress})
+        except CommitFailedException as error:
+            raise FencedError(f"{self._name}: another job committed first: {error}") from error
+
+    def _open(self) -> "Table":
+        if self._table is None:
+            raise OptionError(f"{self._name} was not opened")
+        return self._table

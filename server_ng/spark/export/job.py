@@ -1,0 +1,100 @@
+"""One export: what the table lacks, written and committed at once."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import uuid4
+
+from server_ng.spark.cutter import HeldLease
+from server_ng.spark.export.rows import Shape
+from server_ng.spark.export.target import ExportCommit, Target
+from server_ng.spark.export.writing import DataFile, WriteTask, runs, write
+from server_ng.spark.limits import Limits
+from server_ng.spark.planning import pack, scans
+from server_ng.spark.progress import advanced, between
+
+__all__ = ["Engine", "Exported", "Settings", "export", "on_spark", "on_threads"]
+
+Engine: TypeAlias = Callable[[Sequence[WriteTask]], list[DataFile]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How rows are made."""
+
+    shape: Shape
+    key_header: str = "key"
+    dead_letters: bool = False
+    file_bytes: int = 128 << 20
+    """Of the log: what it becomes as Parquet is smaller."""
+    accept_loss: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a job did."""
+
+    rows: int
+    dead_rows: int
+    files: int
+    log_bytes: int
+
+
+def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine) -> Exported | None:
+    """Brings a table to where the lease is; None if it is there already.
+
+    Whatever ends it, and wherever, the table has all of it or nothing, and the next run goes on from there.
+    """
+    lease, schema = leased.lease, settings.shape.schema()
+    start = target.begin(schema, lease)
+    end = advanced(start, lease, {cut.partition: cut.end_offset for cut in lease.partitions})
+    wanted = between(start, end, lease, strict=not settings.accept_loss, restart=False)
+    if not wanted:
+        return None
+    job = uuid4().hex
+    found = [
+        scan
+        for part in pack(
+            scans(wanted, Limits(), {"stream": lease.stream, "topic": lease.topic}),
+            bytes_max=settings.file_bytes,
+        )
+        for scan in part
+    ]
+    tasks = [
+        WriteTask(
+            directory=leased.path,
+            scans=run,
+            shape=settings.shape,
+            key_header=settings.key_header,
+            dead_letters=settings.dead_letters,
+            staging=target.staging(job),
+        )
+        for run in runs(found, settings.file_bytes)
+    ]
+    files = engine(tasks)
+    target.commit(ExportCommit(job, lease.stream, lease.topic, start, end, schema, files))
+    return Exported(
+        rows=sum(file.rows for file in files),
+        dead_rows=sum(file.dead_rows for file in files),
+        files=sum(1 for file in files if file.rows),
+        log_bytes=sum(scan.bytes for scan in found),
+    )
+
+
+def on_threads(tasks: Sequence[WriteTask]) -> list[DataFile]:
+    """In this process: decoding and writing leave the interpreter's lock alone."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(write, tasks))
+
+
+def on_spark(master: str) -> Engine:
+    """One task of a cluster for each file; the lease and the table must be where every worker finds them."""
+    from server_ng.spark.session import builder
+
+    def run(tasks: Sequence[WriteTask]) -> list[DataFile]:
+        context = builder("server-ng spark export", master).getOrCreate().sparkContext
+        return list(context.parallelize(tasks, max(1, len(tasks))).map(write).collect())
+
+    return run

@@ -1,0 +1,131 @@
+"""A directory of Parquet files with a log of commits beside them.
+
+A commit is a file whose number is one higher than the last, made under another name, synced, and given its
+name by a link, which fails if the name is taken: that is the commit point, and the fence. Only then do the
+data files it lists get their places among those that readers see. Whoever begins next ends that step for a
+job that died in it.
+"""
+
+import json
+import os
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from server_ng.segments.lease import Lease
+from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.target import ExportCommit
+from server_ng.spark.export.writing import DataFile, sync
+from server_ng.spark.progress import Progress
+
+__all__ = ["ParquetTarget"]
+
+_EMPTY: Final = Progress("", {})
+
+
+class ParquetTarget:
+    """A table for every reader of Parquet files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        # Readers leave out what begins with an underscore.
+        self._log = folder / "_server_ng" / "commits"
+        self._staging = folder / "_server_ng" / "staging"
+        self._dead = folder / "_dead_letters"
+        self._last = 0
+
+    def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
+        """Makes the table if there is none, ends what a crash left half done, says how far it has come."""
+        self._log.mkdir(parents=True, exist_ok=True)
+        self._last = max((int(each.stem) for each in self._log.glob("*.json")), default=0)
+        if not self._last:
+            return _EMPTY
+        found = self._commit(self._last)
+        if found["schema"] != str(schema.remove_metadata()):
+            raise OptionError(f"{self._folder} has other columns:\n{found['schema']}")
+        self._publish(found)
+        return Progress.of(found["progress"])
+
+    def staging(self, job: str) -> Path:
+        """Where the files of a job are written."""
+        return self._staging / job
+
+    def commit(self, commit: ExportCommit) -> None:
+        """Adds the files and moves the progress, both or neither; raises `FencedError`."""
+        number = self._last + 1
+        content = {
+            "version": 1,
+            "job": commit.job,
+            "stream": commit.stream,
+            "topic": commit.topic,
+            "schema": str(commit.schema.remove_metadata()),
+            "progress": commit.end.plain(),
+            "files": [entry for each in commit.files for entry in self._entries(each)],
+        }
+        prepared = self._log / f".{number:020}.{commit.job}"
+        prepared.write_text(json.dumps(content))
+        sync(prepared)
+        try:
+            os.link(prepared, self._log / f"{number:020}.json")
+        except FileExistsError as error:
+            raise FencedError(
+                f"{self._folder}: another job made commit {number} first; nothing of this one was added"
+            ) from error
+        finally:
+            prepared.unlink()
+        sync(self._log)
+        self._last = number
+        self._publish(content)
+        shutil.rmtree(self.staging(commit.job), ignore_errors=True)
+
+    def collect(self, older_than_seconds: float) -> int:
+        """Removes what jobs left behind that died before their commit; returns how many folders."""
+        removed = 0
+        last = max((int(each.stem) for each in self._log.glob("*.json")), default=0)
+        named = self._commit(last)["files"] if last else []
+        live = {Path(entry["staged"]).parent.name for entry in named}
+        for folder in self._staging.glob("*"):
+            if folder.name not in live and time.time() - folder.stat().st_mtime >= older_than_seconds:
+                shutil.rmtree(folder)
+                removed += 1
+        return removed
+
+    def _commit(self, number: int) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self._log / f"{number:020}.json").read_text())
+        return found
+
+    def _entries(self, file: DataFile) -> list[dict[str, Any]]:
+        name = f"{file.partition:05}-{file.first_offset:020}-{file.end_offset:020}.parquet"
+        entries = []
+        if file.rows:
+            entries.append(
+                {"name": name, "staged": self._below(file.path), "rows": file.rows, "bytes": file.bytes}
+            )
+        if file.dead_path is not None:
+            dead = f"{self._dead.name}/{name}"
+            entries.append(
+                {"name": dead, "staged": self._below(file.dead_path), "rows": file.dead_rows, "bytes": 0}
+            )
+        return entries
+
+    def _below(self, path: str) -> str:
+        """Relative, so that the directory may be moved."""
+        return str(Path(path).relative_to(self._folder))
+
+    def _publish(self, found: dict[str, Any]) -> None:
+        """Gives the files of a commit their places; whoever comes second finds it done."""
+        for entry in found["files"]:
+            place = self._folder / entry["name"]
+            if place.parent == self._dead:
+                self._dead.mkdir(exist_ok=True)
+            with suppress(FileNotFoundError):
+                (self._folder / entry["staged"]).rename(place)
+            if not place.exists():
+                raise OptionError(f"{place} is gone, and the commits of {self._folder} name it")
+        sync(self._folder)
+        if self._dead.exists():
+            sync(self._dead)

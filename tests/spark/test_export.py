@@ -1,0 +1,411 @@
+"""Exports: each message once in the table, whatever happens between two commits."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+
+from server_ng.segments.lease import Lease
+from server_ng.spark.command import main
+from server_ng.spark.cutter import HeldLease
+from server_ng.spark.errors import BadRecordError, DataLossError, FencedError, OptionError, TopicChangedError
+from server_ng.spark.export.delta import DeltaTarget
+from server_ng.spark.export.iceberg import IcebergTarget
+from server_ng.spark.export.job import Exported, Settings, export, on_threads
+from server_ng.spark.export.parquet import ParquetTarget
+from server_ng.spark.export.rows import Shape
+from server_ng.spark.export.target import Target
+from server_ng.spark.export.writing import DataFile, WriteTask
+from tests.spark.topics import sealed
+from tests.support.lease_files import Message, WrittenSegment, segment, write_lease
+
+RAW = Settings(Shape())
+
+
+class Table:
+    """One kind of table in a folder: opened anew for each job, as a process would."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind, self.folder = kind, folder
+        folder.mkdir()
+
+    def catalog(self) -> dict[str, str]:
+        return {"uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}"}
+
+    def open(self) -> Target:
+        """A job's view of it."""
+        if self.kind == "parquet":
+            return ParquetTarget(self.folder / "table")
+        if self.kind == "delta":
+            return DeltaTarget(self.folder / "table")
+        return IcebergTarget(load_catalog("tests", **self.catalog()), "lake.events")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What a reader sees that is not ours."""
+        if self.kind == "parquet":
+            files = sorted((self.folder / "table").glob("*.parquet"))
+            rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+        elif self.kind == "delta":
+            rows = DeltaTable(self.folder / "table").to_pyarrow_table().to_pylist()
+        else:
+            rows = (
+                load_catalog("tests", **self.catalog())
+                .load_table("lake.events")
+                .scan()
+                .to_arrow()
+                .to_pylist()
+            )
+        return sorted(rows, key=lambda row: (row["partition"], row["offset"]))
+
+    def places(self) -> list[tuple[int, int]]:
+        return [(row["partition"], row["offset"]) for row in self.rows()]
+
+
+@pytest.fixture(params=["parquet", "iceberg", "delta"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
+    """A table of each kind that does not exist yet."""
+    return Table(request.param, tmp_path / "lake")
+
+
+@pytest.fixture
+def leased(tmp_path: Path) -> Callable[..., HeldLease]:
+    """Makes the leases of a topic that grows."""
+    made = 0
+
+    def make(partitions: dict[int, list[WrittenSegment]], **how: Any) -> HeldLease:
+        nonlocal made
+        made += 1
+        path = tmp_path / f"lease-{made}"
+        groups = {number: 7 + number for number in partitions}
+        return HeldLease(path, write_lease(path, partitions, **{"groups": groups, **how}))
+
+    return make
+
+
+def first_state() -> dict[int, list[WrittenSegment]]:
+    return {0: [sealed(0, 20)], 1: [sealed(0, 7, partition=1, group=8)]}
+
+
+def second_state() -> dict[int, list[WrittenSegment]]:
+    return {0: [sealed(0, 20), sealed(22, 5)], 1: [sealed(0, 7, partition=1, group=8)]}
+
+
+FIRST = [*((0, offset) for offset in range(20)), *((1, offset) for offset in range(7))]
+SECOND = sorted([*FIRST, *((0, offset) for offset in range(22, 27))])
+
+
+def test_a_table_follows_a_topic(table: Table, leased: Callable[..., HeldLease]) -> None:
+    assert export(leased(first_state()), table.open(), RAW, on_threads) is not None
+    rows = table.rows()
+    assert table.places() == FIRST
+    assert (rows[5]["value"], rows[5]["key"], rows[4]["key"]) == (b"0/5", b"k2", None)
+    assert export(leased(first_state()), table.open(), RAW, on_threads) is None
+    done = export(leased(second_state()), table.open(), RAW, on_threads)
+    assert done is not None
+    assert done.rows == 5
+    assert table.places() == SECOND
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+def crashing(calls: int) -> Callable[[Any], list[DataFile]]:
+    """An engine whose process ends after so many files."""
+
+    def run(tasks: Any) -> list[DataFile]:
+        on_threads(tasks[:calls])
+        raise Crash
+
+    return run
+
+
+@pytest.mark.parametrize("files", [0, 1, 2])
+def test_a_job_that_died_before_its_commit_left_nothing(
+    table: Table, leased: Callable[..., HeldLease], files: int
+) -> None:
+    export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
+    with pytest.raises(Crash):
+        export(leased(second_state()), table.open(), RAW, crashing(files))
+    assert table.places() == FIRST[:10]
+    export(leased(second_state()), table.open(), RAW, on_threads)
+    assert table.places() == SECOND
+
+
+def test_the_second_of_two_jobs_is_fenced(table: Table, leased: Callable[..., HeldLease]) -> None:
+    export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
+
+    def overtaken(tasks: Any) -> list[DataFile]:
+        export(leased(first_state()), table.open(), RAW, on_threads)
+        return on_threads(tasks)
+
+    with pytest.raises(FencedError, match="another job"):
+        export(leased(second_state()), table.open(), RAW, overtaken)
+    assert table.places() == FIRST
+    export(leased(second_state()), table.open(), RAW, on_threads)
+    assert table.places() == SECOND
+
+
+def test_two_jobs_that_both_found_no_table(table: Table, leased: Callable[..., HeldLease]) -> None:
+    def overtaken(tasks: Any) -> list[DataFile]:
+        export(leased(first_state()), table.open(), RAW, on_threads)
+        return on_threads(tasks)
+
+    with pytest.raises(FencedError):
+        export(leased(first_state()), table.open(), RAW, overtaken)
+    assert table.places() == FIRST
+
+
+def test_a_job_without_rows_never_moves_progress_back(table: Table, leased: Callable[..., HeldLease]) -> None:
+    export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
+    gap = leased({0: [sealed(0, 10)]})
+    cut = gap.lease.partitions[0]
+    end = replace(cut.segments[0], last_offset=11)
+    moved = HeldLease(
+        gap.path, replace(gap.lease, partitions=(replace(cut, segments=(end,), commit_offset=11),))
+    )
+
+    def overtaken(_: Any) -> list[DataFile]:
+        export(leased(second_state()), table.open(), RAW, on_threads)
+        return []
+
+    with suppress(FencedError):
+        export(moved, table.open(), RAW, overtaken)
+    assert export(leased(second_state()), table.open(), RAW, on_threads) is None
+    assert table.places() == SECOND
+
+
+@pytest.mark.parametrize("how", [{"purge_generation": 1}, {"groups": {0: 77, 1: 8}}])
+def test_another_topic_is_never_added(
+    table: Table, leased: Callable[..., HeldLease], how: dict[str, Any]
+) -> None:
+    export(leased(first_state()), table.open(), RAW, on_threads)
+    with pytest.raises(TopicChangedError):
+        export(leased(second_state(), **how), table.open(), RAW, on_threads)
+    assert table.places() == FIRST
+
+
+def test_what_was_deleted_unread_is_told(table: Table, leased: Callable[..., HeldLease]) -> None:
+    export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
+    pruned = {0: [sealed(15, 5)]}
+    with pytest.raises(DataLossError, match="from 10 to 14"):
+        export(leased(pruned), table.open(), RAW, on_threads)
+    export(leased(pruned), table.open(), replace(RAW, accept_loss=True), on_threads)
+    assert table.places() == [*FIRST[:10], *((0, offset) for offset in range(15, 20))]
+
+
+def test_other_columns_are_refused(table: Table, leased: Callable[..., HeldLease], tmp_path: Path) -> None:
+    export(leased(first_state()), table.open(), RAW, on_threads)
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"amount": "long"}')
+    with pytest.raises(OptionError, match="has other columns"):
+        export(leased(second_state()), table.open(), Settings(Shape.of("json", schema)), on_threads)
+
+
+class TestParquet:
+    """Steps of a commit, of which each may be the last."""
+
+    def test_a_death_between_commit_and_publication_is_ended_by_the_next(
+        self, tmp_path: Path, leased: Callable[..., HeldLease], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        table = Table("parquet", tmp_path / "lake")
+        moves = Path.rename
+
+        def dies(self: Path, target: Path) -> Path:
+            if target.name.startswith("00001-"):
+                raise Crash
+            return moves(self, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", dies)
+            with pytest.raises(Crash):
+                export(leased(first_state()), table.open(), RAW, on_threads)
+        assert len(table.places()) == 20
+        assert export(leased(first_state()), table.open(), RAW, on_threads) is None
+        assert table.places() == FIRST
+
+    def test_names_say_what_is_inside_and_commits_list_them(
+        self, tmp_path: Path, leased: Callable[..., HeldLease]
+    ) -> None:
+        table = Table("parquet", tmp_path / "lake")
+        export(leased({0: [sealed(3, 4)]}), table.open(), RAW, on_threads)
+        name = f"00000-{3:020}-{7:020}.parquet"
+        assert [each.name for each in (table.folder / "table").glob("*.parquet")] == [name]
+        (commit,) = (table.folder / "table" / "_server_ng" / "commits").iterdir()
+        found = json.loads(commit.read_text())
+        assert [entry["name"] for entry in found["files"]] == [name]
+        assert found["progress"]["partitions"]["0"] == {"group": f"{7:016x}", "purge": 0, "offset": "7"}
+
+    def test_what_dead_jobs_left_is_collected(self, tmp_path: Path, leased: Callable[..., HeldLease]) -> None:
+        table = Table("parquet", tmp_path / "lake")
+        export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
+        with pytest.raises(Crash):
+            export(leased(first_state()), table.open(), RAW, crashing(1))
+        folder = str(table.folder / "table")
+        assert main(["gc", "--target", folder]) == 0
+        staging = table.folder / "table" / "_server_ng" / "staging"
+        assert len(list(staging.iterdir())) == 1
+        assert main(["gc", "--target", folder, "--older-than", "0"]) == 0
+        assert list(staging.iterdir()) == []
+        assert table.places() == FIRST[:4]
+
+
+GOOD = {
+    "amount": 5,
+    "name": "a",
+    "at": "2026-01-02T03:04:05Z",
+    "extra": [1],
+    "ratio": 2,
+    "paid": True,
+    "small": None,
+}
+BAD: list[bytes] = [
+    b"",
+    b"[]",
+    b"{",
+    b'{"amount": "5"}',
+    b'{"small": 2147483648}',
+    b'{"at": "soon"}',
+    b"\xff",
+]
+
+
+def test_json_payloads_become_columns_and_dead_letters(
+    tmp_path: Path, leased: Callable[..., HeldLease]
+) -> None:
+    payloads = [json.dumps(GOOD).encode(), *BAD, b"{}"]
+    written = segment([[Message(offset, payload) for offset, payload in enumerate(payloads)]])
+    schema = tmp_path / "schema.json"
+    kinds = {
+        "amount": "long",
+        "name": "string",
+        "at": "timestamp",
+        "ratio": "double",
+        "paid": "boolean",
+        "small": "int",
+    }
+    schema.write_text(json.dumps(kinds))
+    settings = Settings(Shape.of("json", schema))
+    table = Table("parquet", tmp_path / "lake")
+    with pytest.raises(BadRecordError, match="partition 0, offset 1"):
+        export(leased({0: [written]}), table.open(), settings, on_threads)
+    done = export(leased({0: [written]}), table.open(), replace(settings, dead_letters=True), on_threads)
+    assert done == Exported(rows=2, dead_rows=len(BAD), files=1, log_bytes=written.cut.bytes)
+    first, last = table.rows()
+    assert (first["amount"], first["name"], first["ratio"], first["paid"], first["small"]) == (
+        5,
+        "a",
+        2.0,
+        True,
+        None,
+    )
+    assert first["at"].isoformat() == "2026-01-02T03:04:05+00:00"
+    assert "extra" not in first
+    assert {name: last[name] for name in kinds} == dict.fromkeys(kinds)
+    (letters,) = (table.folder / "table" / "_dead_letters").iterdir()
+    found = pq.read_table(letters).to_pylist()
+    assert [row["value"] for row in found] == BAD
+    assert [row["offset"] for row in found] == list(range(1, 8))
+    assert found[3]["reason"] == "amount: '5' is not a number of 64 bits"
+
+
+def test_avro_payloads_become_columns_and_dead_letters(
+    tmp_path: Path, leased: Callable[..., HeldLease]
+) -> None:
+    import io
+
+    declared = {
+        "type": "record",
+        "name": "Event",
+        "fields": [
+            {"name": "amount", "type": "long"},
+            {"name": "note", "type": ["null", "string"]},
+            {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        ],
+    }
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(
+        stream, fastavro.parse_schema(declared), {"amount": 7, "note": "x", "at": 1_000_000}
+    )
+    good = stream.getvalue()
+    payloads = [good, good + b"\0", good[:-1], b"", good]
+    written = segment([[Message(offset, payload) for offset, payload in enumerate(payloads)]])
+    schema = tmp_path / "schema.avsc"
+    schema.write_text(json.dumps(declared))
+    settings = Settings(Shape.of("avro", schema), dead_letters=True)
+    table = Table("parquet", tmp_path / "lake")
+    done = export(leased({0: [written]}), table.open(), settings, on_threads)
+    assert done is not None
+    assert (done.rows, done.dead_rows) == (2, 3)
+    assert [(row["amount"], row["note"], row["at"].timestamp()) for row in table.rows()] == [
+        (7, "x", 1.0)
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("value_format", "text"),
+    [
+        ("json", "[]"),
+        ("json", '{"a": "decimal"}'),
+        ("json", "{"),
+        ("avro", '"long"'),
+        ("raw", "{}"),
+        ("xml", "{}"),
+    ],
+)
+def test_schemas_that_cannot_be_used(tmp_path: Path, value_format: str, text: str) -> None:
+    schema = tmp_path / "schema"
+    schema.write_text(text)
+    with pytest.raises(OptionError):
+        Shape.of(value_format, schema)
+    with pytest.raises(OptionError):
+        Shape.of("json", tmp_path / "missing")
+
+
+def test_the_command(
+    tmp_path: Path, leased: Callable[..., HeldLease], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lease = str(leased(first_state()).path)
+    folder = str(tmp_path / "out")
+    command = ["export", "--lease", lease, "--to", "parquet", "--target", folder, "--json"]
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == len(FIRST)
+    assert main(command) == 3
+    assert main([*command, "--value-format", "json"]) == 78
+    assert main(["export", "--lease", lease, "--to", "delta", "--target", str(tmp_path / "delta")]) == 0
+    catalog = ["--catalog", f"uri=sqlite:///{tmp_path}/c.db", "--catalog", f"warehouse=file://{tmp_path}/w"]
+    iceberg = ["export", "--lease", lease, "--to", "iceberg", "--target", "lake.events"]
+    assert main([*iceberg, *catalog]) == 0
+    assert main(iceberg) == 78
+    changed = str(leased(second_state(), purge_generation=9).path)
+    assert main(["export", "--lease", changed, "--to", "parquet", "--target", folder]) == 4
+
+
+def test_on_a_cluster_as_in_this_process(
+    spark: object, tmp_path: Path, leased: Callable[..., HeldLease]
+) -> None:
+    lease = str(leased(first_state()).path)
+    folder = tmp_path / "lake"
+    table = Table("parquet", folder)
+    target = str(folder / "table")
+    assert (
+        main(["export", "--lease", lease, "--to", "parquet", "--target", target, "--master", "local[2]"]) == 0
+    )
+    assert table.places() == FIRST
+
+
+def test_tasks_survive_their_way_to_a_worker(tmp_path: Path, leased: Callable[..., HeldLease]) -> None:
+    import pickle
+
+    held = leased(first_state())
+    assert Lease.read(held.path) == held.lease
+    task = WriteTask(held.path, (), Shape(), "key", dead_letters=False, staging=tmp_path)
+    assert pickle.loads(pickle.dumps(task)) == task

@@ -59,14 +59,14 @@ impl Keeping {
         first
     }
 
-    /// Whether the segment that is appended to is to be sealed, so that it goes when its newest message is over.
-    pub(super) fn rolls(&self, mut segments: impl Iterator<Item = Span>, now: u64) -> bool {
-        segments.any(|segment| !segment.sealed && self.is_over(segment.oldest, now))
+    /// Whether the last segment is to be sealed, so that it goes when its newest message is over.
+    pub(super) fn rolls(&self, last: Option<Span>, now: u64) -> bool {
+        last.is_some_and(|segment| !segment.sealed && self.is_over(segment.oldest, now))
     }
 
-    /// In how many microseconds the first of these segments will be over, or will be sealed for it.
-    pub(super) fn due_in(&self, mut segments: impl Iterator<Item = Span>, now: u64) -> Option<u64> {
-        let first = segments.next().filter(|_| self.expiry < u64::MAX)?;
+    /// In how many microseconds the first segment will be over, or will be sealed for it.
+    pub(super) fn due_in(&self, first: Option<Span>, now: u64) -> Option<u64> {
+        let first = first.filter(|_| self.expiry < u64::MAX)?;
         let stamped = if first.sealed { first.newest } else { first.oldest };
         Some(stamped.saturating_add(self.expiry).saturating_sub(now))
     }
@@ -139,11 +139,16 @@ mod tests {
     #[test]
     fn the_last_segment_is_sealed_when_its_oldest_message_is_over() {
         let keeping = keeping(100, u64::MAX);
-        assert!(!keeping.rolls(segments(), 129) && keeping.rolls(segments(), 130));
-        assert!(!self::keeping(u64::MAX, 0).rolls(segments(), u64::MAX));
-        assert_eq!(keeping.due_in(segments(), 50), Some(59));
-        assert_eq!(keeping.due_in(segments().skip(3), 50), Some(80));
-        assert_eq!(keeping.due_in(segments().skip(4), 50), None);
+        let last = || segments().last();
+        assert!(!keeping.rolls(last(), 129) && keeping.rolls(last(), 130));
+        assert!(
+            !keeping.rolls(segments().next(), u64::MAX) && !keeping.rolls(None, u64::MAX),
+            "it is sealed"
+        );
+        assert!(!self::keeping(u64::MAX, 0).rolls(last(), u64::MAX));
+        assert_eq!(keeping.due_in(segments().next(), 50), Some(59));
+        assert_eq!(keeping.due_in(last(), 50), Some(80));
+        assert_eq!(keeping.due_in(None, 50), None);
     }
 
     #[test]

@@ -216,13 +216,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.retention.look_at(group, later);
             return;
         };
-        let spans: Vec<_> = spans.collect();
-        let segments = || spans.iter().copied();
-        if keeping.rolls(segments(), now) {
+        let mut ends = self.storing.store.spans(group).into_iter().flatten();
+        let first_segment = ends.next();
+        let rolls = keeping.rolls(ends.next_back().or(first_segment), now);
+        drop(ends);
+        let first = keeping.first_to_keep(spans, bytes, needed, now);
+        let due_in = keeping.due_in(first_segment, now).map(|micros| self.now + micros / 1_000 + 1);
+        if rolls {
             self.storing.store.roll(group, &mut self.storing.effects);
         }
-        let first = keeping.first_to_keep(segments(), bytes, needed, now);
-        let due_in = keeping.due_in(segments(), now).map(|micros| self.now + micros / 1_000 + 1);
         let is_too_much = bytes > keeping.bytes_max;
         if let Some(first) = first {
             // What is not taken now is proposed again; what is taken leads to the next look.

@@ -19,7 +19,7 @@ pub struct Span {
 }
 
 impl Group {
-    fn spans(&self) -> impl Iterator<Item = Span> + '_ {
+    fn spans(&self) -> impl DoubleEndedIterator<Item = Span> + '_ {
         let sealed = self.staying().iter().filter(|entry| entry.is_sealed()).map(|entry| Span {
             last_offset: entry.last_offset,
             oldest: entry.min_timestamp,
@@ -41,7 +41,7 @@ impl Group {
 impl SegmentStore {
     /// The segments of a group that is open, oldest first, but for those that are about to go. `None` also while a purge is
     /// under way.
-    pub fn spans(&self, group: u64) -> Option<impl Iterator<Item = Span> + '_> {
+    pub fn spans(&self, group: u64) -> Option<impl DoubleEndedIterator<Item = Span> + '_> {
         let found = self.groups.get(&group).filter(|found| found.phase == Phase::Open && !found.is_purging());
         found.map(Group::spans)
     }

@@ -6,6 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from server_ng.spark.session import builder
+from tests.support.fixtures import make_node, start_node
+
+__all__ = ["make_node", "spark", "start_node"]
 
 _SESSION_SECONDS = 300
 
@@ -14,7 +17,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whichever test comes first waits for the Java machine too."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.timeout(_SESSION_SECONDS))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(_SESSION_SECONDS))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
 
 

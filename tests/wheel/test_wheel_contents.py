@@ -10,6 +10,7 @@ from tests.tidy.tree import paths
 
 pytestmark = pytest.mark.timeout(900)
 
+SPARK_FINDS = "pyspark_server_ng.py"
 NATIVE = {"server_ng/_native/__init__.py", "server_ng/_native/ffi.py", "server_ng/_native/lib_native.so"}
 _METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 
@@ -25,7 +26,7 @@ def _is_metadata(path: PurePosixPath) -> bool:
 
 def package_files(root: Path) -> set[str]:
     """The files of the Python package in the tree."""
-    return {str(path) for path in paths(root) if path.is_relative_to("server_ng")}
+    return {str(path) for path in paths(root) if path.is_relative_to("server_ng") or str(path) == SPARK_FINDS}
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(root: Path, wheel: Path) -> None:

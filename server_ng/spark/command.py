@@ -49,6 +49,8 @@ _STATUS: dict[type[Exception], JobStatus] = {
     FencedError: JobStatus.FENCED,
     OptionError: JobStatus.USAGE,
     CutRefusedError: JobStatus.RETRY_LATER,
+    # A full disk, most likely: the table stays as it was.
+    OSError: JobStatus.RETRY_LATER,
 }
 
 

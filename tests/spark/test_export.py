@@ -1,6 +1,8 @@
 """Exports: each message once in the table, whatever happens between two commits."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -387,6 +389,28 @@ def test_the_command(
     assert main(iceberg) == 78
     changed = str(leased(second_state(), purge_generation=9).path)
     assert main(["export", "--lease", changed, "--to", "parquet", "--target", folder]) == 4
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_full_disk_leaves_the_table_as_it_was(
+    tmp_path: Path, leased: Callable[..., HeldLease], kind: str
+) -> None:
+    table = Table(kind, tmp_path / "lake")
+    export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
+    lease = str(leased({0: [sealed(0, 2_000)]}).path)
+    command = ["export", "--lease", lease, "--to", kind, "--target", str(table.folder / "table")]
+    script = (
+        "import resource, sys\n"
+        "from server_ng.spark.command import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        f"sys.exit(main({command!r}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 75, done.stderr
+    assert "File too large" in done.stderr
+    assert table.places() == FIRST[:10]
+    assert main(command) == 0
+    assert len(table.places()) == 2_000
 
 
 def test_on_a_cluster_as_in_this_process(

@@ -19,7 +19,7 @@ from deltalake.transaction import AddAction
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.target import ExportCommit
-from server_ng.spark.export.writing import DataFile, sync
+from server_ng.spark.export.writing import DataFile, sync_names
 from server_ng.spark.progress import Point, Progress
 
 __all__ = ["DeltaTarget"]
@@ -64,7 +64,7 @@ class DeltaTarget:
             marks.append(Transaction(f"{_APPLICATION}/{partition}/offset", point.offset))
         written = [file for file in commit.files if file.rows]
         if written:
-            sync(self.staging(commit.job))
+            sync_names(self.staging(commit.job), self._folder)
         try:
             self._table.create_write_transaction(
                 [self._added(file) for file in written],

@@ -16,6 +16,7 @@ import pyarrow as pa
 from server_ng.segments.lease import Lease
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.target import ExportCommit
+from server_ng.spark.export.writing import sync_names
 from server_ng.spark.progress import Progress
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class IcebergTarget:
         if not paths:
             # Without a snapshot nothing would hold this commit against another; the next one covers the gap.
             return
+        staging = self.staging(commit.job)
+        sync_names(staging, staging.parent.parent)
         progress = json.dumps(commit.end.plain())
         marks = {_PROGRESS: progress, _JOB: commit.job}
         try:

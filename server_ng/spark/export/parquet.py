@@ -19,7 +19,7 @@ import pyarrow as pa
 from server_ng.segments.lease import Lease
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.target import ExportCommit
-from server_ng.spark.export.writing import DataFile, sync
+from server_ng.spark.export.writing import DataFile, sync, sync_names
 from server_ng.spark.progress import Progress
 
 __all__ = ["ParquetTarget"]
@@ -66,6 +66,8 @@ class ParquetTarget:
             "progress": commit.end.plain(),
             "files": [entry for each in commit.files for entry in self._entries(each)],
         }
+        if commit.files:
+            sync_names(self.staging(commit.job), self._folder)
         prepared = self._log / f".{number:020}.{commit.job}"
         prepared.write_text(json.dumps(content))
         sync(prepared)
@@ -124,8 +126,6 @@ class ParquetTarget:
                 self._dead.mkdir(exist_ok=True)
             with suppress(FileNotFoundError):
                 (self._folder / entry["staged"]).rename(place)
-            if not place.exists():
-                raise OptionError(f"{place} is gone, and the commits of {self._folder} name it")
         sync(self._folder)
         if self._dead.exists():
             sync(self._dead)

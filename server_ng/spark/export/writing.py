@@ -17,7 +17,7 @@ from server_ng.spark.errors import BadRecordError
 from server_ng.spark.export.rows import COLUMNS, DEAD_LETTER_SCHEMA, RAW_SCHEMA, Shape, shaped
 from server_ng.spark.planning import Scan
 
-__all__ = ["DataFile", "WriteTask", "runs", "sync", "write"]
+__all__ = ["DataFile", "WriteTask", "runs", "sync", "sync_names", "write"]
 
 _COMPRESSION: Final = "zstd"
 
@@ -134,3 +134,11 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_names(folder: Path, top: Path) -> None:
+    """Puts the names in a folder on the disk, and those of the folders between it and `top`."""
+    while folder != top:
+        sync(folder)
+        folder = folder.parent
+    sync(top)

@@ -21,6 +21,7 @@ _TOPIC = number(0) + number(0)
 _CONSUMER = struct.pack("<B", 1) + number(9)
 _PARTITION = struct.pack("<BI", 1, 0)
 _FIRST = struct.pack("<BIBQIB", 1, 0, 3, 0, 10_000, 0)
+_BUSY = 58
 _OPS_BEYOND_A_VOTE = 4_300
 """More operations of one log than the vote of a replica lists."""
 
@@ -88,7 +89,7 @@ def polled_figures(client: RawClient, partition: int) -> tuple[int, int]:
     while True:
         strategy = struct.pack("<BIBQIB", 1, partition, 1, messages, 10_000, 0)
         reply = ask(client, 100, _CONSUMER + _TOPIC + strategy)
-        if reply.status == 58:
+        if reply.status == _BUSY:
             continue
         assert reply.status == 0
         _, current, count = struct.unpack_from("<IQI", reply.body)
@@ -364,6 +365,30 @@ def test_clients_that_stall_do_not_cost_the_others(start_node: StartNode, backen
         # Files may have been opened meanwhile, but far fewer than there were clients.
         assert node.descriptors() < descriptors + 20
         assert partition_figures(busy) == [polled_figures(busy, 0)]
+
+
+def test_replies_that_nobody_reads_are_bounded(start_node: StartNode, backend: str) -> None:
+    """Each of many readers asks for all there is, and takes none of it."""
+    node = start_node(settings={**sharded(backend, 1), "message_bus.max_message_size": "64 MiB"})
+    large = send_body(*(number(0),) * 2, by_number(0), batch([b"z" * 100_000] * 10), 10)
+    everything = _CONSUMER + _TOPIC + struct.pack("<BIBQIB", 1, 0, 3, 0, 1000, 0)
+    with node.connect_registered() as busy, ExitStack() as stalled:
+        make_topic(busy)
+        # As many as are kept in memory for those who poll, so that each poll is answered at once.
+        assert {ask(busy, 101, large).status for _ in range(30)} == {0}
+        before = node.rss()
+        for _ in range(40):
+            reader = stalled.enter_context(node.connect(receive_buffer=4096))
+            reader.register()
+            reader.try_send(prepared(reader, 100, everything).encode())
+            # By now the poll before was answered, or refused.
+            assert ask(busy, 101, one_message()).status == 0
+        short = ask(busy, 100, _CONSUMER + _TOPIC + _FIRST)
+        assert short.status == _BUSY or len(short.body) < 16 << 20
+        assert node.rss() - before < 400 << 20
+        stalled.close()
+        node.wait_for_count(1, "connections_open")
+        assert len(ask(busy, 100, _CONSUMER + _TOPIC + _FIRST).body) > 30_000_000
 
 
 def take_over(node: Node, seed: int) -> None:

@@ -40,6 +40,8 @@ pub struct Connections {
     /// One reply under construction; its capacity is kept.
     reply: Vec<u8>,
     traffic: Traffic,
+    /// Bytes of replies that the kernel has not taken yet.
+    unsent: usize,
     /// No request is served any more.
     stopping: bool,
 }
@@ -56,6 +58,7 @@ impl Connections {
             spare_outputs: Vec::new(),
             reply: Vec::new(),
             traffic: Traffic::default(),
+            unsent: 0,
             stopping: false,
         }
     }
@@ -68,6 +71,11 @@ impl Connections {
     /// Connections without a session now.
     pub fn strangers(&self) -> usize {
         self.strangers.count()
+    }
+
+    /// Bytes of replies that wait for their peers.
+    pub fn unsent_bytes(&self) -> usize {
+        self.unsent
     }
 
     /// Bytes moved since the start.
@@ -174,6 +182,7 @@ impl Connections {
         service: &mut S,
     ) {
         let bytes = buffer.len() as u64;
+        self.unsent -= buffer.len();
         buffer.clear();
         if self.spare_outputs.len() < SPARE_OUTPUTS_MAX && buffer.capacity() <= SPARE_OUTPUT_BYTES_MAX {
             self.spare_outputs.push(buffer);
@@ -344,6 +353,7 @@ impl Connections {
             Served::Answered => {}
             Served::AnsweredLast(reason) => connection.phase = Phase::Finishing(reason),
         }
+        self.unsent += reply.len();
         if reply.len() > SPARE_OUTPUT_BYTES_MAX && connection.output.is_none() {
             connection.output = Some(Buffer::from(std::mem::take(reply)));
         } else if !reply.is_empty() {
@@ -420,6 +430,8 @@ impl Connections {
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.slot);
         self.strangers.leave(id.slot);
+        // What is being sent comes back from the driver.
+        self.unsent -= connection.output_bytes();
         driver.close(connection.handle);
         service.closed(&connection.peer, reason);
     }

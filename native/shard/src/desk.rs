@@ -96,6 +96,8 @@ pub struct Desk {
     pub answered: Answered,
     /// The largest frame a session may send, header included.
     pub frame_bytes_max: u32,
+    /// Bytes of replies that clients had not taken when this turn began.
+    pub unsent_bytes: usize,
     /// When a dropped frame was last told of.
     pub drop_told: Option<Instant>,
     /// The time of this turn.

@@ -126,6 +126,7 @@ pub fn open<E: Environment>(
             balance: BTreeMap::new(),
             answered: Answered::default(),
             frame_bytes_max: settings.frame_bytes_max,
+            unsent_bytes: 0,
             drop_told: None,
             now: facts.started,
             wall: facts.started_wall,

@@ -158,6 +158,7 @@ impl<E: Environment> Shard<E> {
     pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
         self.desk.now = now;
         self.desk.wall = self.driver.wall();
+        self.desk.unsent_bytes = self.connections.unsent_bytes();
         self.log.tell_time(self.desk.wall);
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {

@@ -137,7 +137,9 @@ fn a_reader_that_stalls_is_not_served_further_and_cut_in_the_end<E: Environment>
     }
     let served = rig.service.served.len();
     assert!(served * LARGE_BYTES < 64 * 1024 * 1024, "served {served} requests into the void");
+    assert!(rig.connections.unsent_bytes() > 0);
     rig.ahead = Duration::from_secs(10 + 2 * 65);
     rig.step(Duration::from_millis(1));
     assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
+    rig.until(|rig| rig.connections.unsent_bytes() == 0);
 }

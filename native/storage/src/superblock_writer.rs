@@ -14,6 +14,8 @@ pub struct SuperblockWriter {
     next: Option<Writing>,
     /// Whether all four copies hold what is in force.
     complete: bool,
+    /// Whether what was read is on the disk for good: a process that was killed may have left it in the page cache alone.
+    settled: bool,
     failed: bool,
 }
 
@@ -28,6 +30,8 @@ struct Writing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
+    /// What was read is being synced.
+    Settling,
     /// Copies 0 and 1 are being written.
     FirstHalf,
     /// ... and synced.
@@ -74,13 +78,20 @@ impl SuperblockWriter {
     pub const fn resume(elected: &Elected) -> Self {
         let Elected { superblock, checksum, .. } = elected;
         let complete = elected.agreeing == COPIES;
-        Self { current: *superblock, checksum: *checksum, next: None, complete, failed: false }
+        Self {
+            current: *superblock,
+            checksum: *checksum,
+            next: None,
+            complete,
+            settled: false,
+            failed: false,
+        }
     }
 
     /// Begins a new file with `first`, whose sequence must be 0: what is written is sequence 1.
     #[must_use]
     pub const fn found(first: Superblock) -> Self {
-        Self { current: first, checksum: 0, next: None, complete: true, failed: false }
+        Self { current: first, checksum: 0, next: None, complete: true, settled: true, failed: false }
     }
 
     /// The superblock in force.
@@ -102,8 +113,13 @@ impl SuperblockWriter {
         next.sequence = self.current.sequence + 1;
         next.parent = self.checksum;
         let written = if self.complete { next } else { self.current };
-        self.next = Some(Writing { written, phase: Phase::FirstHalf, next });
-        Ok(write(&written, 0))
+        let (phase, step) = if self.settled {
+            (Phase::FirstHalf, write(&written, 0))
+        } else {
+            (Phase::Settling, SuperblockStep::Sync)
+        };
+        self.next = Some(Writing { written, phase, next });
+        Ok(step)
     }
 
     /// Takes the end of the operation that was asked for, and says what is next.
@@ -115,6 +131,10 @@ impl SuperblockWriter {
         }
         let step;
         (writing.phase, step) = match writing.phase {
+            Phase::Settling => {
+                self.settled = true;
+                (Phase::FirstHalf, write(&writing.written, 0))
+            }
             Phase::FirstHalf => (Phase::FirstSync, SuperblockStep::Sync),
             Phase::FirstSync => (Phase::SecondHalf, write(&writing.written, 2)),
             Phase::SecondHalf => (Phase::SecondSync, SuperblockStep::Sync),

@@ -2,7 +2,7 @@
 
 /// Allocations of this size and more are mapped on their own and go back to the kernel when freed: above the frames of
 /// ordinary producers, below the 19 MiB in which a password is hashed.
-pub const MMAP_THRESHOLD_BYTES: i32 = 8 << 20;
+pub const MMAP_THRESHOLD_BYTES: i32 = 4 << 20;
 
 /// Free memory that a heap keeps at its end. Frames that come and go then use the same pages again: a fresh page costs
 /// more than to receive, hash, copy and write what is put into it.

@@ -180,7 +180,7 @@ fn journal_limits(frame_bytes_max: u32, files_max: u32) -> JournalLimits {
 fn store_limits(frame_bytes_max: u32) -> StoreLimits {
     StoreLimits {
         segment_bytes: 1 << 30,
-        flush_bytes: 2 << 20,
+        flush_bytes: 256 * 1024,
         flush_delay: Duration::from_secs(1),
         plan_bytes_max: 4 << 20,
         buffered_bytes_max: 64 << 20,

@@ -16,9 +16,6 @@ use crate::home::Home;
 use crate::metadata_state::MetadataState;
 use crate::segments_file::SegmentEntry;
 
-/// How many times fewer bytes of a group are worth a write when half of the memory for batches is taken.
-const CROWDED_SHARE: usize = 8;
-
 /// The segments of all groups of a shard. See the module for how it is driven.
 #[derive(Debug)]
 pub struct SegmentStore {
@@ -92,7 +89,7 @@ impl SegmentStore {
 
     /// Takes a committed batch. One that is in the segments already is dropped: a start applies ops again.
     pub fn append(&mut self, group: u64, batch: CommittedBatch, now: Instant, effects: &mut Vec<Effect>) {
-        let (delay, flush_bytes) = (self.limits.flush_delay, self.flush_bytes());
+        let (delay, flush_bytes) = (self.limits.flush_delay, self.limits.flush_bytes);
         let found = self.group(group);
         let before = found.pending_bytes;
         found.take(batch);
@@ -111,13 +108,6 @@ impl SegmentStore {
             self.enqueue(group);
             self.pump(effects);
         }
-    }
-
-    /// Buffered bytes of a group from which on it is written. Fewer when memory runs short: each write ends with a sync, so
-    /// that large ones are cheaper.
-    const fn flush_bytes(&self) -> usize {
-        let StoreLimits { flush_bytes, buffered_bytes_max, .. } = self.limits;
-        if self.buffered_bytes > buffered_bytes_max / 2 { flush_bytes / CROWDED_SHARE } else { flush_bytes }
     }
 
     /// Writes what is pending of a group now.

@@ -77,12 +77,7 @@ pub fn open<E: Environment>(
     settings: Settings,
     listener: Listener,
 ) -> Result<(Node, Port), IoError> {
-    let facts = Arc::new(NodeFacts {
-        cluster_name: settings.cluster_name.clone(),
-        tcp: listener.local_address()?,
-        started_wall: environment.wall(),
-        started: environment.now(),
-    });
+    let facts = Arc::new(facts(environment, &settings, &listener)?);
     let shards = settings.shards();
     let stopping = Arc::new(Stopping::new(shards));
     let python_bell = Arc::new(PythonBell::new(Eventfd::new()?));
@@ -142,6 +137,19 @@ pub fn open<E: Environment>(
     }
     let port = Port { records, submissions, events, notices, bell: python_bell, node: shared.clone() };
     Ok((Node { shared, seats, settings }, port))
+}
+
+fn facts<E: Environment>(
+    environment: &E,
+    settings: &Settings,
+    listener: &Listener,
+) -> Result<NodeFacts, IoError> {
+    Ok(NodeFacts {
+        cluster_name: settings.cluster_name.clone(),
+        tcp: listener.local_address()?,
+        started_wall: environment.wall(),
+        started: environment.now(),
+    })
 }
 
 fn registry_limits(settings: &Settings) -> RegistryLimits {

@@ -31,7 +31,7 @@ def bind(runtime_path: Path, group: str | None) -> socket.socket:
     path = runtime_path / SOCKET_NAME
     if len(os.fsencode(path)) > _PATH_BYTES_MAX:
         raise OSError(0, f"its path is longer than {_PATH_BYTES_MAX} bytes", str(path))
-    group_id = grp.getgrnam(group).gr_gid if group else -1
+    group_id = grp.getgrnam(group).gr_gid if group else os.getegid()
     # The data directory is locked: whoever bound it has ended.
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -40,7 +40,9 @@ def bind(runtime_path: Path, group: str | None) -> socket.socket:
         os.fchmod(listener.fileno(), 0o600)
         listener.bind(str(path))
         path.chmod(0o660 if group else 0o600)
-        os.chown(path, -1, group_id)
+        # It has the server's group as it is made; a unit may not let it take another.
+        if group_id != os.getegid():
+            os.chown(path, -1, group_id)
         listener.setblocking(False)
     except BaseException:
         listener.close()

@@ -4,7 +4,9 @@ import json
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,28 @@ def test_a_cut_holds_what_was_acknowledged_and_stays_so(node: Node, job: Control
         assert job.ask("release", lease=lease)["ok"]
     assert not list(path.parent.iterdir())
     assert job.ask("leases") == {"ok": True, "leases": [], "bytes": 0}
+
+
+def test_a_partition_that_is_written_to_without_pause_is_cut_at_once(node: Node, job: Control) -> None:
+    stop = threading.Event()
+
+    def produce(number: int) -> None:
+        with topic_client(node) as client:
+            while not stop.is_set():
+                send(client, 0, f"more{number}", count=50)
+
+    with ThreadPoolExecutor(3) as producers:
+        under_way = [producers.submit(produce, number) for number in range(3)]
+        try:
+            answers = [job.ask("cut", stream=PLACE.stream, topic=PLACE.topic, ttl=600) for _ in range(20)]
+        finally:
+            stop.set()
+        for each in under_way:
+            each.result()
+    assert [answer for answer in answers if not answer["ok"]] == []
+    commits = [Lease.read(Path(answer["path"])).partitions[0].commit_offset or 0 for answer in answers]
+    assert commits == sorted(commits)
+    assert commits[0] < commits[-1], "messages came meanwhile"
 
 
 def test_a_cut_of_some_partitions_holds_these(node: Node, job: Control) -> None:

@@ -5,7 +5,7 @@ use ng_storage::record::{RecordHeader, RecordKind};
 use ng_vsr::Status;
 
 use super::group::Body;
-use super::machine::MetadataMachine;
+use super::machine::{Machine, MetadataMachine};
 use super::opening::{Birth, FIRST_EPOCH, LogRefusal, Sources};
 use super::outgoing::{LogAnswer, Outgoing};
 use super::owner::METADATA;
@@ -76,10 +76,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Whether a group is past its beginning: it takes requests here, or follows who does.
     #[must_use]
     pub fn is_settled(&self, group: u64) -> bool {
-        let Some(replica) = self.groups.get(&group).map(|group| &group.replica) else { return false };
-        // The first offset that is to be given is known when everything inherited is executed.
+        let Some(group) = self.groups.get(&group) else { return false };
+        let replica = &group.replica;
+        // The first offset that is to be given is known when everything inherited is executed. Whoever has given one knew
+        // it then: where messages come without pause, some are always under way.
+        let gives_offsets = matches!(group.machine, Machine::Partition(_, Some(_)));
         replica.status() == Status::Normal
-            && (!replica.is_primary() || replica.commit_min() == replica.head())
+            && (!replica.is_primary() || gives_offsets || replica.commit_min() == replica.head())
     }
 
     /// The groups that have ended and whose files are not gone yet, ascending.

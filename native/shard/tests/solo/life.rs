@@ -38,6 +38,16 @@ fn a_partition_takes_messages_as_soon_as_it_is_settled() {
 }
 
 #[test]
+fn a_partition_that_is_always_written_to_stays_settled() {
+    let mut node = opened(4);
+    let under_way = node.begin(LogOperation::Batch, &batch(9, &[10]));
+    let status = node.log.status(NEW).expect("it is open");
+    assert!(status.commit_min < status.head);
+    assert!(node.log.is_settled(NEW));
+    node.until("an answer", |node| node.take_answer(under_way));
+}
+
+#[test]
 fn what_was_acknowledged_in_a_new_partition_survives_every_crash() {
     for seed in 0..20 {
         let mut node = opened(seed);

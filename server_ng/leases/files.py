@@ -5,6 +5,7 @@ What takes the kernel long is done off the loop, and never by bytecode: one call
 
 import asyncio
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -74,8 +75,19 @@ class LeaseFiles:
 
 
 async def _replace(path: Path, content: bytes) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _FILE_MODE)
+    # Several may write the same file at once.
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        await _write(fresh, content)
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    await _sync_directory(path.parent)
+
+
+async def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _FILE_MODE)
     try:
         left = memoryview(content)
         while left:
@@ -83,8 +95,6 @@ async def _replace(path: Path, content: bytes) -> None:
         await _off_the_loop(os.fsync, descriptor)
     finally:
         os.close(descriptor)
-    fresh.replace(path)
-    await _sync_directory(path.parent)
 
 
 async def _sync_directory(path: Path) -> None:

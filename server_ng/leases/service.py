@@ -117,11 +117,7 @@ class Leases:
             case CutTopic():
                 return self._told(await self._cut(request))
             case Renew(name, ttl):
-                held = self.ledger.get(name)
-                held.expires = self._expiry(ttl)
-                await self._files.expire_at(name, held.expires)
-                self._changed.set()
-                return {"lease": name, "expires": held.expires}
+                return {"lease": name, "expires": await self._renew(name, ttl)}
             case Release(name):
                 self.ledger.get(name)
                 await self._remove(name)
@@ -144,6 +140,19 @@ class Leases:
                 f"A lease lasts {self.limits.ttl_max:g} s at most (leases.ttl_max), not {ttl:g}: renew it.",
             )
         return self.clock() + int(ttl * _MICROS)
+
+    async def _renew(self, name: str, ttl: float) -> int:
+        self.ledger.get(name)
+        expires = self._expiry(ttl)
+        try:
+            await self._files.expire_at(name, expires)
+        except OSError as error:
+            # Where it has ended meanwhile, that is the reason.
+            self.ledger.get(name)
+            raise _unwritten(error) from error
+        self.ledger.get(name).expires = expires
+        self._changed.set()
+        return expires
 
     async def _cut(self, request: CutTopic) -> Lease:
         self._expiry(request.ttl)
@@ -178,9 +187,7 @@ class Leases:
             ) from None
         except OSError as error:
             await self._clear(name)
-            raise LeaseRefusedError(
-                Refusal.FAILED, f"{error.filename} cannot be written: {error.strerror}."
-            ) from error
+            raise _unwritten(error) from error
         except BaseException:
             await self._clear(name)
             raise
@@ -232,6 +239,12 @@ class Leases:
             return
         except OSError as error:
             _log.warning("lease_not_removed", lease=name, reason=error.strerror)
+
+
+def _unwritten(error: OSError) -> LeaseRefusedError:
+    return LeaseRefusedError(
+        Refusal.FAILED, f"{error.filename or 'The lease'} cannot be written: {error.strerror}."
+    )
 
 
 def _chosen(topic: Topic, partitions: frozenset[int] | None) -> Sequence[Place]:

@@ -1,0 +1,66 @@
+"""Leases that are renewed while something is in the way."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from server_ng.leases.errors import LeaseRefusedError, Refusal
+from server_ng.leases.requests import Release, Renew
+from server_ng.leases.service import Leases, Limits, Topic
+from server_ng.leases.shards import ShardCuts
+from tests.support.lease_files import BASE_TIME, CLUSTER, Message, segment, write_lease
+
+EXPIRES = BASE_TIME + 60_000_000
+RENEW = Renew("one", 600)
+
+
+def no_topic(stream: str | int, topic: str | int) -> Topic:
+    """Metadata without streams."""
+    raise LeaseRefusedError(Refusal.UNKNOWN_STREAM, f"no {stream}/{topic}")
+
+
+async def loaded(root: Path) -> Leases:
+    """The leases of a node that left one behind."""
+    write_lease(root / "one", {0: [segment([[Message(0, b"x")]])]})
+    (root / "one" / "expires").write_text(f"{EXPIRES}\n")
+    leases = Leases(
+        root=root,
+        limits=Limits(ttl_max=3600, count_max=4, bytes_max=1 << 20, cut_timeout=10),
+        cluster=lambda: CLUSTER,
+        find=no_topic,
+        cuts=ShardCuts(lambda _record: None, lambda _group: 0),
+        clock=lambda: BASE_TIME,
+    )
+    await leases.load()
+    return leases
+
+
+async def test_what_cannot_be_written_is_refused_and_the_lease_ends_as_it_was_to(tmp_path: Path) -> None:
+    leases = await loaded(tmp_path)
+    expires = tmp_path / "one" / "expires"
+    expires.unlink()
+    (expires / "in the way").mkdir(parents=True)
+    with pytest.raises(LeaseRefusedError) as refused:
+        await leases.serve(RENEW)
+    assert refused.value.kind is Refusal.FAILED
+    assert leases.ledger.get("one").expires == EXPIRES
+    assert sorted(path.name for path in (tmp_path / "one").glob("expires*")) == ["expires"]
+
+
+async def test_two_that_renew_at_once_both_do(tmp_path: Path) -> None:
+    leases = await loaded(tmp_path)
+    answers = await asyncio.gather(*(leases.serve(RENEW) for _ in range(20)))
+    assert {answer["expires"] for answer in answers} == {BASE_TIME + 600_000_000}
+    assert (tmp_path / "one" / "expires").read_text() == f"{BASE_TIME + 600_000_000}\n"
+
+
+async def test_a_lease_that_ends_meanwhile_is_unknown(tmp_path: Path) -> None:
+    leases = await loaded(tmp_path)
+    renewed, released = await asyncio.gather(
+        leases.serve(RENEW), leases.serve(Release("one")), return_exceptions=True
+    )
+    assert released == {"lease": "one"}
+    assert isinstance(renewed, LeaseRefusedError)
+    assert renewed.kind is Refusal.UNKNOWN_LEASE
+    assert len(leases.ledger) == 0

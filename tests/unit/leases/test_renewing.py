@@ -57,9 +57,10 @@ async def test_two_that_renew_at_once_both_do(tmp_path: Path) -> None:
 
 async def test_a_lease_that_ends_meanwhile_is_unknown(tmp_path: Path) -> None:
     leases = await loaded(tmp_path)
-    renewed, released = await asyncio.gather(
+    outcomes: list[object] = await asyncio.gather(
         leases.serve(RENEW), leases.serve(Release("one")), return_exceptions=True
     )
+    renewed, released = outcomes
     assert released == {"lease": "one"}
     assert isinstance(renewed, LeaseRefusedError)
     assert renewed.kind is Refusal.UNKNOWN_LEASE

@@ -47,6 +47,8 @@ pub struct Peer {
     pub ended: Option<EvictionReason>,
     /// What it waits for, if that is known.
     pub asked: Option<Asked>,
+    /// Bytes that the reply it waits for may have, if it is to bring messages.
+    pub promised: usize,
 }
 
 /// How far a connection is from its end.

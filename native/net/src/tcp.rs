@@ -92,8 +92,15 @@ impl Connections {
     /// descriptor the driver refuses, is closed and reported as closed.
     pub fn adopt<D: Driver, S: Service>(&mut self, arrival: HandOver, driver: &mut D, service: &mut S) {
         let HandOver { socket, client_id, address } = arrival;
-        let mut peer =
-            Peer { client_id, address, local_address: address, bound: None, ended: None, asked: None };
+        let mut peer = Peer {
+            client_id,
+            address,
+            local_address: address,
+            bound: None,
+            ended: None,
+            asked: None,
+            promised: 0,
+        };
         if self.count() >= self.limits.connections_max {
             service.closed(&peer, CloseReason::TableFull);
             return;

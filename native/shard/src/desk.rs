@@ -7,6 +7,7 @@ mod measuring;
 mod messages;
 mod orders;
 mod reads;
+mod reply_budget;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use ng_wire::table::roster::{NodeRole, NodeStatus};
 use ng_wire::table::transport::Transport;
 
 pub use measuring::Answered;
+pub use reply_budget::ReplyBudget;
 
 use crate::enrolment::Asker;
 use crate::facts::{IGGY_VERSION, NODE_NAME, NodeFacts};
@@ -96,8 +98,8 @@ pub struct Desk {
     pub answered: Answered,
     /// The largest frame a session may send, header included.
     pub frame_bytes_max: u32,
-    /// Bytes of replies that clients had not taken when this turn began.
-    pub unsent_bytes: usize,
+    /// Memory for replies to polls.
+    pub replies: ReplyBudget,
     /// When a dropped frame was last told of.
     pub drop_told: Option<Instant>,
     /// The time of this turn.
@@ -209,7 +211,7 @@ impl Desk {
                 self.read(command, body)
             }
             Command::SendMessages => self.send(id, peer, header, body),
-            Command::PollMessages => self.poll(id, header, body),
+            Command::PollMessages => self.poll(id, peer, header, body),
             Command::GetConsumerOffset => self.stored_offset(id, header, body),
             Command::StoreConsumerOffset => self.store_offset(id, header, body),
             Command::DeleteConsumerOffset => self.delete_offset(id, header, body),
@@ -313,6 +315,7 @@ impl Desk {
                 (denial(error), Served::Answered)
             }
         };
+        self.replies.release(std::mem::take(&mut peer.promised));
         self.end(peer, outcome);
         served
     }
@@ -503,6 +506,7 @@ impl Service for Desk {
     }
 
     fn closed(&mut self, peer: &Peer, reason: CloseReason) {
+        self.replies.release(peer.promised);
         self.metrics.add(Cell::close(reason), 1);
         self.forget_client(peer.client_id);
     }

@@ -9,7 +9,7 @@ use ng_catalog::Catalog;
 use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
 use ng_net::Limits;
 
-use crate::desk::{Answered, Desk};
+use crate::desk::{Answered, Desk, ReplyBudget};
 use crate::directory;
 use crate::facts::NodeFacts;
 use crate::identity::ShardId;
@@ -121,7 +121,7 @@ pub fn open<E: Environment>(
             balance: BTreeMap::new(),
             answered: Answered::default(),
             frame_bytes_max: settings.frame_bytes_max,
-            unsent_bytes: 0,
+            replies: ReplyBudget::default(),
             drop_told: None,
             now: facts.started,
             wall: facts.started_wall,

@@ -158,7 +158,6 @@ impl<E: Environment> Shard<E> {
     pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
         self.desk.now = now;
         self.desk.wall = self.driver.wall();
-        self.desk.unsent_bytes = self.connections.unsent_bytes();
         self.log.tell_time(self.desk.wall);
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
@@ -230,6 +229,7 @@ impl<E: Environment> Shard<E> {
     fn complete(&mut self, completion: Completion) {
         let id = ConnectionId::of(completion.token);
         let now = self.desk.now;
+        self.desk.replies.unsent = self.connections.unsent_bytes();
         let (driver, desk) = (&mut self.driver, &mut self.desk);
         match completion.outcome {
             Outcome::Accepted(result) => self.accepted(result),
@@ -356,6 +356,7 @@ impl<E: Environment> Shard<E> {
     /// Answers a connection of this shard.
     fn answer(&mut self, answer: ClientAnswer) {
         let now = self.desk.now;
+        self.desk.replies.unsent = self.connections.unsent_bytes();
         let (connections, driver) = (&mut self.connections, &mut self.driver);
         let (connection, header) = (answer.connection, answer.header);
         let delivered = connections.answer(connection, now, driver, &mut self.desk, |desk, peer, reply| {

@@ -18,16 +18,6 @@ use super::{Decision, Desk};
 use crate::frame::{ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
 use crate::log::{Consumer, Poll, PollStrategy};
 
-/// Bytes of replies that a shard keeps for clients that do not read, besides one reply of each of those that polled in
-/// the turn in which that was reached.
-const UNSENT_BYTES_MAX: usize = 256 << 20;
-
-/// The share of what is left of them that one reply may take.
-const REPLY_SHARE: usize = 4;
-
-/// With less left no poll is answered.
-const ROOM_MIN: usize = 4 << 20;
-
 impl Desk {
     /// Sends a batch to the log of its partition.
     pub(super) fn send(
@@ -64,7 +54,13 @@ impl Desk {
     }
 
     /// Asks a partition for messages. A consumer that names no partition means the first.
-    pub(super) fn poll(&mut self, id: ConnectionId, header: &RequestHeader, body: &[u8]) -> Decision {
+    pub(super) fn poll(
+        &mut self,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Decision {
         const COMMAND: Command = Command::PollMessages;
         let Ok(poll) = PollMessages::decode(body) else {
             return Decision::Denied(ErrorCode::InvalidCommand);
@@ -74,16 +70,13 @@ impl Desk {
             Err(missing) => return absent(missing, COMMAND),
         };
         let Some(consumer) = consumer(&poll.consumer) else { return no_group(COMMAND) };
-        let Some(room) = room_for_reply(self.unsent_bytes) else {
-            return Decision::Denied(ErrorCode::TransientNotAccepted);
-        };
-        let frame = (self.frame_bytes_max as usize).min(room);
+        let largest = self.frame_bytes_max as usize - HEADER_BYTES - POLL_HEADER_BYTES;
         let ask = PartitionAsk::Poll(Poll {
             group: place.group,
             consumer,
             strategy: strategy(poll.strategy),
             count: poll.count,
-            reply_bytes_max: frame - HEADER_BYTES - POLL_HEADER_BYTES,
+            reply_bytes_max: self.replies.promise(peer, largest),
             auto_commit: poll.auto_commit,
         });
         self.ask_partition(id, header, place, ask)
@@ -191,13 +184,6 @@ impl Desk {
     }
 }
 
-/// How long a reply may be while so much waits for clients that do not read. Replies get shorter before polls are told to
-/// come again.
-fn room_for_reply(unsent_bytes: usize) -> Option<usize> {
-    let room = UNSENT_BYTES_MAX.saturating_sub(unsent_bytes);
-    (room >= ROOM_MIN).then_some(room / REPLY_SHARE)
-}
-
 /// Under what a consumer's offsets are kept; nothing for a member of a group, of which there are none yet.
 fn consumer(consumer: &request::Consumer<'_>) -> Option<Consumer> {
     Some((consumer.kind, consumer.number()?))
@@ -219,23 +205,5 @@ const fn strategy(strategy: PollingStrategy) -> PollStrategy {
         PollingStrategy::First => PollStrategy::First,
         PollingStrategy::Last => PollStrategy::Last,
         PollingStrategy::Next => PollStrategy::Next,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clients_that_never_read_leave_room_for_a_reply_until_there_is_next_to_none() {
-        let (mut unsent, mut polls) = (0, 0);
-        while let Some(reply) = room_for_reply(unsent) {
-            assert!(reply > HEADER_BYTES + POLL_HEADER_BYTES);
-            unsent += reply;
-            polls += 1;
-        }
-        assert_eq!(room_for_reply(0), Some(64 << 20), "the largest frame, as long as everybody reads");
-        assert!(unsent <= UNSENT_BYTES_MAX && polls > 10, "{polls} polls: {unsent} bytes");
-        assert_eq!(room_for_reply(usize::MAX), None);
     }
 }

@@ -62,14 +62,14 @@ fn serve(driver: &mut impl Driver) {
                 (Outcome::Accepted(accepted), _) => {
                     let adopted = driver.adopt_socket(accepted.expect("a connection").0).expect("room");
                     socket = Some(adopted);
-                    Operation::Receive { socket: adopted, buffer: Buffer::with_capacity(4_096) }
+                    Operation::Receive { socket: adopted, buffer: Buffer::with_capacity(4_096), wanted: 0 }
                 }
                 (Outcome::Received { buffer, result: Ok(1..) }, Some(socket)) => {
                     Operation::Send { socket, buffer }
                 }
                 (Outcome::Sent { mut buffer, result: Ok(()) }, Some(socket)) => {
                     buffer.clear();
-                    Operation::Receive { socket, buffer }
+                    Operation::Receive { socket, buffer, wanted: 0 }
                 }
                 _ => return,
             };

@@ -84,12 +84,15 @@ pub enum Operation {
         /// Where from.
         listener: Handle,
     },
-    /// One read into the spare capacity, which must not be empty. Zero bytes mean end of stream.
+    /// Receives into the spare capacity, which must not be empty. Zero bytes mean end of stream.
     Receive {
         /// Where from.
         socket: Handle,
         /// Where to; its present content is kept.
         buffer: Buffer,
+        /// How many bytes to wait for, and to take at most; fewer mean that the stream ended or broke behind them.
+        /// Zero takes what is there first.
+        wanted: usize,
     },
     /// Sends the whole buffer.
     Send {

@@ -75,7 +75,7 @@ fn allocations_of_echo(environment: &impl Environment) -> u64 {
     let mut driver =
         environment.driver(DriverLimits { operations_max: 8, handles_max: 8 }).expect("a driver");
     let socket = driver.adopt_socket(near).expect("room");
-    driver.submit(Token(0), Operation::Receive { socket, buffer: Buffer::with_capacity(256) });
+    driver.submit(Token(0), Operation::Receive { socket, buffer: Buffer::with_capacity(256), wanted: 0 });
     let (mut completions, mut pings, mut before) = (Vec::with_capacity(8), 0, 0);
     let deadline = driver.now() + Duration::from_secs(60);
     while pings < WARM_UP + PINGS {
@@ -94,7 +94,7 @@ fn allocations_of_echo(environment: &impl Environment) -> u64 {
                 Outcome::Sent { mut buffer, result } => {
                     result.expect("the connection lives");
                     buffer.clear();
-                    driver.submit(Token(0), Operation::Receive { socket, buffer });
+                    driver.submit(Token(0), Operation::Receive { socket, buffer, wanted: 0 });
                 }
                 other => panic!("nothing else was submitted: {other:?}"),
             }

@@ -6,7 +6,8 @@ use ng_io::{Buffer, Instant};
 use ng_wire::frame::{self, FrameFault, HEADER_BYTES, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 
-use crate::limits::INPUT_BYTES;
+use crate::frame_memory::FrameMemory;
+use crate::limits::{INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX};
 
 /// What the buffered bytes allow.
 #[derive(Debug)]
@@ -34,12 +35,30 @@ pub(crate) struct Input {
     first_frame_seen: bool,
     /// The frame in progress: when its first byte was seen, and when it must be complete.
     clock: Option<(Instant, Instant)>,
+    /// How long the last frame was that came whole. Who sends frames tends to send more of that size.
+    habit: usize,
+}
+
+/// A receive operation to come.
+#[derive(Debug)]
+pub(crate) struct Arming {
+    pub(crate) buffer: Buffer,
+    /// Bytes to wait for; zero takes what is there.
+    pub(crate) wanted: usize,
 }
 
 impl Input {
     pub(crate) fn new() -> Self {
         let buffer = Some(Buffer::with_capacity(INPUT_BYTES));
-        Self { buffer, discard: 0, discarded_frame: 0, ended: false, first_frame_seen: false, clock: None }
+        Self {
+            buffer,
+            discard: 0,
+            discarded_frame: 0,
+            ended: false,
+            first_frame_seen: false,
+            clock: None,
+            habit: 0,
+        }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -72,22 +91,23 @@ impl Input {
     }
 
     /// Drops the frame `header` begins: it was served.
-    pub(crate) fn consume(&mut self, header: &RequestHeader) {
-        self.drop_bytes(header.size as usize);
+    pub(crate) fn consume(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
+        self.habit = header.size as usize;
+        self.drop_bytes(self.habit, memory);
         self.clock = None;
     }
 
     /// Drops the frame `header` begins, whose body was not read and may still be arriving. Its clock goes on.
-    pub(crate) fn consume_unread(&mut self, header: &RequestHeader) {
+    pub(crate) fn consume_unread(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
         self.discard = header.size as usize;
         self.discarded_frame = self.discard;
-        self.throw_away();
+        self.throw_away(memory);
     }
 
     /// Goes on dropping the bytes of a frame that was answered from its header.
-    pub(crate) fn throw_away(&mut self) {
+    pub(crate) fn throw_away(&mut self, memory: &mut FrameMemory) {
         let dropped = self.bytes().len().min(self.discard);
-        self.drop_bytes(dropped);
+        self.drop_bytes(dropped, memory);
         self.discard -= dropped;
         if dropped > 0 && self.discard == 0 {
             self.clock = None;
@@ -101,11 +121,16 @@ impl Input {
         }
     }
 
-    fn drop_bytes(&mut self, count: usize) {
+    fn drop_bytes(&mut self, count: usize, memory: &mut FrameMemory) {
         let Some(buffer) = &mut self.buffer else { return };
         buffer.consume(count);
-        if buffer.is_empty() && buffer.capacity() > INPUT_BYTES {
-            *buffer = Buffer::with_capacity(INPUT_BYTES);
+        let waiting = match self.habit {
+            habit if habit <= INPUT_BYTES_HABITUAL_MAX => habit.next_power_of_two().max(INPUT_BYTES),
+            _ => INPUT_BYTES,
+        };
+        if buffer.is_empty() && buffer.capacity() != waiting {
+            let served = std::mem::replace(buffer, memory.take(waiting));
+            memory.give(served);
         }
     }
 
@@ -155,18 +180,25 @@ impl Input {
         self.ended
     }
 
-    /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one more byte and grows with what has
-    /// arrived, never with what a header promised: doubling, up to `frame_bytes`.
-    pub(crate) fn arm(&mut self, frame_bytes: usize) -> Option<Buffer> {
+    /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one more byte
+    /// and grows with what has arrived, now or as the frame before, never with what a header promised: to twice that, and
+    /// no further than `frame_bytes`. What is missing of a frame that has begun comes in one piece, as far as there is room.
+    pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut FrameMemory) -> Option<Arming> {
         if self.ended {
             return None;
         }
         let mut buffer = self.buffer.take()?;
-        if buffer.spare() == 0 {
-            let wanted = (buffer.len() * 2).min(frame_bytes.max(buffer.len() + 1));
-            buffer.reserve(wanted - buffer.len());
+        // What is thrown away as it comes needs no room.
+        let frame_bytes = if self.discard > 0 { 0 } else { frame_bytes };
+        let earned = (2 * buffer.len().max(self.habit)).min(frame_bytes).max(buffer.len() + 1);
+        if buffer.capacity() < earned {
+            let mut larger = memory.take(earned);
+            larger.extend_from_slice(&buffer);
+            memory.give(std::mem::replace(&mut buffer, larger));
         }
-        Some(buffer)
+        let missing = frame_bytes.saturating_sub(buffer.len()).min(buffer.spare());
+        let wanted = if buffer.len() < HEADER_BYTES { 0 } else { missing };
+        Some(Arming { buffer, wanted })
     }
 
     /// Takes the buffer back from a receive operation.

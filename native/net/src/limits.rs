@@ -9,6 +9,10 @@ pub const STRANGER_FRAME_BYTES_MAX: u32 = 8 * 1024;
 /// stay near 10 MiB.
 pub(crate) const INPUT_BYTES: usize = 1024;
 
+/// Who sends frames up to this size gets a receive buffer that takes the next one whole; longer ones take two operations
+/// each, for what tells of them and for the rest.
+pub(crate) const INPUT_BYTES_HABITUAL_MAX: usize = 4 * 1024;
+
 /// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
 /// does not read stalls itself. It holds this much on its way, as much behind it, and one largest reply of ours: with
 /// the input below 16 KiB for a stranger, whose replies are headers.

@@ -7,9 +7,10 @@ use ng_wire::table::close_reason::CloseReason;
 use crate::admission::Strangers;
 use crate::connection::{Connection, Peer, Phase};
 use crate::deadlines::Deadlines;
+use crate::frame_memory::FrameMemory;
 use crate::hand_over::HandOver;
 use crate::identity::ConnectionId;
-use crate::input::Look;
+use crate::input::{Arming, Look};
 use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER};
 use crate::service::{Served, Service};
 
@@ -37,6 +38,7 @@ pub struct Connections {
     strangers: Strangers,
     deadlines: Deadlines,
     spare_outputs: Vec<Buffer>,
+    frame_memory: FrameMemory,
     /// One reply under construction; its capacity is kept.
     reply: Vec<u8>,
     traffic: Traffic,
@@ -56,6 +58,7 @@ impl Connections {
             strangers: Strangers::default(),
             deadlines: Deadlines::default(),
             spare_outputs: Vec::new(),
+            frame_memory: FrameMemory::default(),
             reply: Vec::new(),
             traffic: Traffic::default(),
             unsent: 0,
@@ -144,8 +147,7 @@ impl Connections {
     }
 
     fn get(&mut self, id: ConnectionId) -> Option<&mut Connection> {
-        let slot = self.slots.get_mut(id.slot as usize)?;
-        if slot.generation == id.generation { slot.connection.as_mut() } else { None }
+        row(&mut self.slots, id)
     }
 
     /// What may be known and changed of a connection, if it still exists.
@@ -261,7 +263,8 @@ impl Connections {
         let mut reply = std::mem::take(&mut self.reply);
         let next = loop {
             let (frame_bytes_max, stopping) = (self.limits.frame_bytes_max, self.stopping);
-            let Some(connection) = self.get(id) else { break Next::Hold };
+            let memory = &mut self.frame_memory;
+            let Some(connection) = row(&mut self.slots, id) else { break Next::Hold };
             if connection.phase != Phase::Open {
                 break Next::Drain;
             }
@@ -274,7 +277,7 @@ impl Connections {
             if connection.input.is_armed() {
                 break Next::Read(None);
             }
-            connection.input.throw_away();
+            connection.input.throw_away(memory);
             let header = match connection.input.look(frame_bytes_max) {
                 Look::Starved => break Next::Read(None),
                 Look::Broken(reason) => break Next::Close(reason),
@@ -283,12 +286,12 @@ impl Connections {
             let was_bound = connection.peer.bound.is_some();
             let served = if header.size > service.frame_bytes_max(&connection.peer, &header) {
                 let served = service.serve(id, &mut connection.peer, &header, None, &mut reply);
-                connection.input.consume_unread(&header);
+                connection.input.consume_unread(&header, memory);
                 served
             } else {
                 let Some(body) = connection.input.body(&header) else { break Next::Read(Some(header)) };
                 let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);
-                connection.input.consume(&header);
+                connection.input.consume(&header, memory);
                 served
             };
             self.conclude(id, was_bound, served, &mut reply);
@@ -390,11 +393,11 @@ impl Connections {
 
     /// Starts receiving, if no receive operation is outstanding.
     fn arm<D: Driver>(&mut self, id: ConnectionId, header: Option<&RequestHeader>, driver: &mut D) {
-        let Some(connection) = self.get(id) else { return };
+        let Some(connection) = row(&mut self.slots, id) else { return };
         let frame_bytes = connection.input.frame_bytes(header);
         let socket = connection.handle;
-        if let Some(buffer) = connection.input.arm(frame_bytes) {
-            driver.submit(id.token(), Operation::Receive { socket, buffer });
+        if let Some(Arming { buffer, wanted }) = connection.input.arm(frame_bytes, &mut self.frame_memory) {
+            driver.submit(id.token(), Operation::Receive { socket, buffer, wanted });
         }
     }
 
@@ -476,6 +479,11 @@ impl Connections {
         }
         WindDown { left: self.count(), cut }
     }
+}
+
+fn row(slots: &mut [Slot], id: ConnectionId) -> Option<&mut Connection> {
+    let slot = slots.get_mut(id.slot as usize)?;
+    if slot.generation == id.generation { slot.connection.as_mut() } else { None }
 }
 
 /// What a connection needs next.

@@ -76,7 +76,7 @@ impl<D: Driver> Echo<D> {
                 let token = self.seat(socket);
                 self.driver.submit(
                     token,
-                    Operation::Receive { socket, buffer: Buffer::with_capacity(BUFFER_BYTES) },
+                    Operation::Receive { socket, buffer: Buffer::with_capacity(BUFFER_BYTES), wanted: 0 },
                 );
                 self.driver.submit(ACCEPT, Operation::Accept { listener: self.listener });
             }
@@ -90,7 +90,7 @@ impl<D: Driver> Echo<D> {
             Outcome::Sent { mut buffer, result: Ok(()) } => {
                 buffer.clear();
                 let socket = self.socket(token);
-                self.driver.submit(token, Operation::Receive { socket, buffer });
+                self.driver.submit(token, Operation::Receive { socket, buffer, wanted: 0 });
             }
             _ => self.leave(token),
         }

@@ -45,7 +45,7 @@ impl<D: Driver> Sink<D> {
                 self.connections.push(Some(Connection::new(socket)));
                 let token = Token(self.connections.len() as u64 - 1);
                 let buffer = Buffer::with_capacity(RECEIVED_BYTES);
-                self.driver.submit(token, Operation::Receive { socket, buffer });
+                self.driver.submit(token, Operation::Receive { socket, buffer, wanted: 0 });
             }
             self.driver.submit(ACCEPT, Operation::Accept { listener: self.listener });
             return;
@@ -64,7 +64,7 @@ impl<D: Driver> Sink<D> {
                         connection.sends_poll = Answers::is_poll(&request);
                         Operation::Send { socket, buffer: connection.answer(&request, &self.answers) }
                     }
-                    None => Operation::Receive { socket, buffer },
+                    None => Operation::Receive { socket, buffer, wanted: 0 },
                 }
             }
             Outcome::Sent { buffer, result: Ok(()) } => {
@@ -73,7 +73,7 @@ impl<D: Driver> Sink<D> {
                 }
                 let received = connection.received.take();
                 let buffer = received.expect("it was laid aside when the answer was begun");
-                Operation::Receive { socket, buffer }
+                Operation::Receive { socket, buffer, wanted: 0 }
             }
             _ => {
                 self.connections[seat] = None;

@@ -103,8 +103,8 @@ impl PosixDriver {
                 Some(Resource::Listener(state)) => state.accept(token, syscalls),
                 _ => Some(Outcome::Accepted(Err(IoError::stale("accept")))),
             },
-            Operation::Receive { socket, buffer } => match self.resources.get_mut(socket) {
-                Some(Resource::Socket(state)) => state.receive(token, buffer, syscalls),
+            Operation::Receive { socket, buffer, wanted } => match self.resources.get_mut(socket) {
+                Some(Resource::Socket(state)) => state.receive(token, buffer, wanted, syscalls),
                 _ => Some(Outcome::Received { buffer, result: Err(IoError::stale("receive")) }),
             },
             Operation::Send { socket, buffer } => match self.resources.get_mut(socket) {

@@ -5,6 +5,7 @@
 //! saves the probing call. The end of a stream is reported once too, possibly together with the last bytes,
 //! so it is remembered and never un-believed.
 
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
 use rustix::event::epoll::EventFlags;
@@ -31,7 +32,17 @@ pub(super) struct SocketState {
 #[derive(Debug)]
 struct PendingReceive {
     token: Token,
+    filling: Filling,
+}
+
+/// A buffer that bytes are received into.
+#[derive(Debug)]
+struct Filling {
     buffer: Buffer,
+    /// Bytes received already.
+    received: usize,
+    /// Bytes to be received before it is given back, and at most; zero for what is there first.
+    wanted: usize,
 }
 
 #[derive(Debug)]
@@ -53,7 +64,8 @@ impl SocketState {
     pub(super) fn receive(
         &mut self,
         token: Token,
-        mut buffer: Buffer,
+        buffer: Buffer,
+        wanted: usize,
         syscalls: &mut u64,
     ) -> Option<Outcome> {
         if self.receive.is_some() {
@@ -62,10 +74,11 @@ impl SocketState {
         if buffer.spare() == 0 {
             return Some(Outcome::Received { buffer, result: Err(IoError::invalid("receive")) });
         }
-        match self.try_receive(&mut buffer, syscalls) {
-            Some(result) => Some(Outcome::Received { buffer, result }),
+        let mut filling = Filling { wanted: wanted.min(buffer.spare()), received: 0, buffer };
+        match self.try_receive(&mut filling, syscalls) {
+            Some(result) => Some(Outcome::Received { buffer: filling.buffer, result }),
             None => {
-                self.receive = Some(PendingReceive { token, buffer });
+                self.receive = Some(PendingReceive { token, filling });
                 None
             }
         }
@@ -100,9 +113,9 @@ impl SocketState {
         if self.readable
             && let Some(mut pending) = self.receive.take()
         {
-            match self.try_receive(&mut pending.buffer, syscalls) {
+            match self.try_receive(&mut pending.filling, syscalls) {
                 Some(result) => {
-                    let outcome = Outcome::Received { buffer: pending.buffer, result };
+                    let outcome = Outcome::Received { buffer: pending.filling.buffer, result };
                     finished.extend([Completion { token: pending.token, outcome }]);
                 }
                 None => self.receive = Some(pending),
@@ -124,8 +137,9 @@ impl SocketState {
     /// Shuts the connection down and gives every waiting operation back as cancelled.
     pub(super) fn close(self, finished: &mut impl Extend<Completion>) {
         self.socket.shut_down();
-        if let Some(PendingReceive { token, buffer }) = self.receive {
-            let outcome = Outcome::Received { buffer, result: Err(IoError::cancelled("receive")) };
+        if let Some(PendingReceive { token, filling }) = self.receive {
+            let outcome =
+                Outcome::Received { buffer: filling.buffer, result: Err(IoError::cancelled("receive")) };
             finished.extend([Completion { token, outcome }]);
         }
         if let Some(PendingSend { token, buffer, .. }) = self.send {
@@ -135,21 +149,27 @@ impl SocketState {
     }
 
     /// `None` means: not before the socket is readable again.
-    fn try_receive(&mut self, buffer: &mut Buffer, syscalls: &mut u64) -> Option<Result<usize, IoError>> {
+    fn try_receive(&mut self, filling: &mut Filling, syscalls: &mut u64) -> Option<Result<usize, IoError>> {
         while self.readable {
             *syscalls += 1;
-            let room = buffer.spare();
-            match recv(&self.socket, buffer.spare_mut(), RecvFlags::empty()) {
-                Ok((_, count)) => {
+            let room = filling.room();
+            let most = room.len();
+            match recv(&self.socket, room, RecvFlags::empty()).map(|(_, count)| count) {
+                Ok(count) => {
                     // A full read may have left more; a short one emptied the socket, unless it was the last
                     // before the end.
-                    self.readable = self.ended || count == room || count == 0;
+                    self.readable = self.ended || count == most || count == 0;
                     // SAFETY: the kernel wrote `count` bytes at the start of the spare capacity.
-                    unsafe { buffer.advance(count) };
-                    return Some(Ok(count));
+                    unsafe { filling.buffer.advance(count) };
+                    filling.received += count;
+                    if filling.received >= filling.wanted || count == 0 {
+                        return Some(Ok(filling.received));
+                    }
                 }
                 Err(Errno::AGAIN) => self.readable = false,
                 Err(Errno::INTR) => {}
+                // What came before the connection broke is told first; the next receive meets the end.
+                Err(_) if filling.received > 0 => return Some(Ok(filling.received)),
                 Err(errno) => return Some(Err(IoError::from_errno("receive", errno))),
             }
         }
@@ -178,6 +198,17 @@ impl SocketState {
             }
         }
         Some(Ok(()))
+    }
+}
+
+impl Filling {
+    /// Where the next bytes go.
+    fn room(&mut self) -> &mut [MaybeUninit<u8>] {
+        let most = match self.wanted {
+            0 => self.buffer.spare(),
+            wanted => wanted - self.received,
+        };
+        &mut self.buffer.spare_mut()[..most]
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Flight {
 #[derive(Debug)]
 pub(super) enum Work {
     Accept { peer: PeerAddress },
-    Receive { buffer: Buffer },
+    Receive { buffer: Buffer, wanted: usize },
     Send { buffer: Buffer, sent: usize },
     Read { buffer: Buffer, offset: u64, total: usize, direct: bool },
     Write { buffer: Buffer, offset: u64, written: usize, sync: bool },
@@ -90,9 +90,13 @@ impl Flight {
                 let (length, address) = peer.pointers();
                 opcode::Accept::new(fd, address, length).flags(libc::SOCK_CLOEXEC).build()
             }
-            Work::Receive { buffer } => {
+            Work::Receive { buffer, wanted } => {
                 let room = buffer.spare_mut();
-                opcode::Recv::new(fd, room.as_mut_ptr().cast(), transfer(room.len())).build()
+                let (most, flags) = match *wanted {
+                    0 => (room.len(), 0),
+                    wanted => (wanted.min(room.len()), libc::MSG_WAITALL),
+                };
+                opcode::Recv::new(fd, room.as_mut_ptr().cast(), transfer(most)).flags(flags).build()
             }
             Work::Send { buffer, sent } => {
                 let rest = &buffer[*sent..];
@@ -181,7 +185,7 @@ impl Flight {
     pub(super) fn abandon(self, error: fn(&'static str) -> IoError) -> Outcome {
         match self.work {
             Work::Accept { .. } => Outcome::Accepted(Err(error("accept"))),
-            Work::Receive { buffer } => Outcome::Received { buffer, result: Err(error("receive")) },
+            Work::Receive { buffer, .. } => Outcome::Received { buffer, result: Err(error("receive")) },
             Work::Send { buffer, .. } => Outcome::Sent { buffer, result: Err(error("send")) },
             Work::Read { buffer, .. } => Outcome::Read { buffer, result: Err(error("read")) },
             Work::Write { buffer, .. } => Outcome::Written { buffer, result: Err(error("write")) },
@@ -206,7 +210,7 @@ impl Flight {
         let result = self.result;
         let outcome = match self.work {
             Work::Accept { peer } => Outcome::Accepted(accepted(result, &peer)),
-            Work::Receive { mut buffer } => {
+            Work::Receive { mut buffer, .. } => {
                 let received = check("receive", result);
                 if let Ok(count) = received {
                     // SAFETY: the kernel wrote `count` bytes at the start of the spare capacity it was given.

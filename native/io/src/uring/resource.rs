@@ -68,9 +68,9 @@ impl Resource {
             (Descriptor::Socket(_), Operation::Receive { buffer, .. }) if buffer.spare() == 0 => {
                 Err(Outcome::Received { buffer, result: Err(IoError::invalid("receive")) })
             }
-            (Descriptor::Socket(_), Operation::Receive { buffer, .. }) => {
+            (Descriptor::Socket(_), Operation::Receive { buffer, wanted, .. }) => {
                 self.reading = true;
-                Ok(Work::Receive { buffer })
+                Ok(Work::Receive { buffer, wanted })
             }
             (Descriptor::Socket(_), Operation::Send { buffer, .. }) if self.writing => {
                 Err(Outcome::Sent { buffer, result: Err(IoError::busy("send")) })

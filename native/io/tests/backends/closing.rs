@@ -23,7 +23,7 @@ fn a_waiting_receive_comes_back_and_the_peer_sees_the_end<E: Environment>(enviro
     let (socket, mut far) = rig.connection();
     let mut buffer = Buffer::with_capacity(1_024);
     buffer.extend_from_slice(b"kept");
-    let token = rig.submit(Operation::Receive { socket, buffer });
+    let token = rig.submit(Operation::Receive { socket, buffer, wanted: 0 });
     rig.assert_pending(token);
     rig.driver.close(socket);
     rig.driver.close(socket);
@@ -60,7 +60,7 @@ fn a_waiting_accept_comes_back_and_nobody_is_let_in<E: Environment>(environment:
 fn closing_before_the_first_turn_cancels<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let (socket, _far) = rig.connection();
-    let receive = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(8) });
+    let receive = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(8), wanted: 0 });
     let send = rig.submit(Operation::Send { socket, buffer: Buffer::from(vec![1; 32 << 20]) });
     rig.driver.close(socket);
     assert!(received(rig.outcome(receive)).1.expect_err("it was closed").is_cancelled());
@@ -103,7 +103,7 @@ fn a_stale_handle_never_reaches_its_successor<E: Environment>(environment: &E) {
     assert_stale(environment, |stale| {
         vec![
             Operation::Accept { listener: stale },
-            Operation::Receive { socket: stale, buffer: room() },
+            Operation::Receive { socket: stale, buffer: room(), wanted: 0 },
             Operation::Send { socket: stale, buffer: content() },
             Operation::ReadAt { file: stale, buffer: room(), offset: 0 },
             Operation::WriteAt { file: stale, buffer: content(), offset: 0, sync: true },
@@ -160,7 +160,7 @@ fn dropping_a_driver_lets_go_of_everything<E: Environment>(environment: &E) {
     let mut peers = Vec::new();
     for _ in 0..50 {
         let (socket, far) = rig.connection();
-        rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(1_024) });
+        rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(1_024), wanted: 0 });
         peers.push(far);
     }
     let (stuck, unread) = rig.connection();

@@ -20,7 +20,7 @@ fn echo(driver: &mut impl Driver, socket: Handle) -> (DriverCounters, DriverCoun
     let mut pings = 0;
     let mut completions = Vec::new();
     let mut spare = Some(Buffer::with_capacity(256));
-    driver.submit(Token(0), Operation::Receive { socket, buffer: Buffer::with_capacity(256) });
+    driver.submit(Token(0), Operation::Receive { socket, buffer: Buffer::with_capacity(256), wanted: 0 });
     let deadline = driver.now() + PATIENCE;
     while pings < WARM_UP + PINGS {
         assert!(driver.now() < deadline, "the echo hangs");
@@ -36,7 +36,7 @@ fn echo(driver: &mut impl Driver, socket: Handle) -> (DriverCounters, DriverCoun
                     marks.1 = driver.counters();
                     driver.submit(Token(1), Operation::Send { socket, buffer });
                     let buffer = spare.take().expect("the previous answer was sent");
-                    driver.submit(Token(0), Operation::Receive { socket, buffer });
+                    driver.submit(Token(0), Operation::Receive { socket, buffer, wanted: 0 });
                 }
                 Outcome::Sent { mut buffer, result } => {
                     result.expect("the connection lives");
@@ -80,7 +80,7 @@ fn doing_nothing_costs_nothing<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let sockets: Vec<_> = (0..100).map(|_| rig.connection()).collect();
     for (socket, _) in &sockets {
-        rig.submit(Operation::Receive { socket: *socket, buffer: Buffer::with_capacity(64) });
+        rig.submit(Operation::Receive { socket: *socket, buffer: Buffer::with_capacity(64), wanted: 0 });
     }
     for _ in 0..10 {
         rig.poll();

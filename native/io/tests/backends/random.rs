@@ -100,7 +100,8 @@ impl<D: Driver> World<D> {
             Step::Receive { end, room } if !self.ends[end].receiving && !self.ends[end].closed => {
                 self.ends[end].receiving = true;
                 let buffer = Buffer::with_capacity(room);
-                let token = self.rig.submit(Operation::Receive { socket: self.ends[end].handle, buffer });
+                let token =
+                    self.rig.submit(Operation::Receive { socket: self.ends[end].handle, buffer, wanted: 0 });
                 self.pending.insert(token, (end, Kind::Receive));
             }
             Step::Close { end } => {

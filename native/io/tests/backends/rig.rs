@@ -108,14 +108,14 @@ impl<D: Driver> Rig<D> {
     }
 
     pub(crate) fn receive(&mut self, socket: Handle, room: usize) -> (Buffer, Result<usize, ng_io::IoError>) {
-        received(self.run(Operation::Receive { socket, buffer: Buffer::with_capacity(room) }))
+        received(self.run(Operation::Receive { socket, buffer: Buffer::with_capacity(room), wanted: 0 }))
     }
 
     /// Receives until `len` bytes are there.
     pub(crate) fn receive_exactly(&mut self, socket: Handle, len: usize) -> Vec<u8> {
         let mut buffer = Buffer::with_capacity(len);
         while buffer.len() < len {
-            let (filled, result) = received(self.run(Operation::Receive { socket, buffer }));
+            let (filled, result) = received(self.run(Operation::Receive { socket, buffer, wanted: 0 }));
             buffer = filled;
             assert!(
                 result.expect("the connection lives") > 0,

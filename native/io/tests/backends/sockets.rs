@@ -18,6 +18,8 @@ on_every_backend!(
     an_accepted_connection_knows_its_peer,
     connections_waiting_before_the_accept_are_all_taken,
     received_bytes_are_appended,
+    so_many_bytes_are_waited_for_and_no_more_are_taken,
+    what_came_before_the_end_is_given_though_more_was_wanted,
     the_last_bytes_come_before_the_end_of_the_stream,
     the_end_of_a_stream_ends_a_waiting_receive,
     a_reset_is_an_error,
@@ -121,8 +123,37 @@ fn received_bytes_are_appended<E: Environment>(environment: &E) {
     let mut buffer = Buffer::with_capacity(16);
     buffer.extend_from_slice(b"before ");
     far.write_all(b"after").expect("the connection lives");
-    let (buffer, result) = received(rig.run(Operation::Receive { socket, buffer }));
+    let (buffer, result) = received(rig.run(Operation::Receive { socket, buffer, wanted: 0 }));
     assert_eq!((result, &buffer[..], buffer.capacity()), (Ok(5), &b"before after"[..], 16));
+}
+
+fn so_many_bytes_are_waited_for_and_no_more_are_taken<E: Environment>(environment: &E) {
+    let mut rig = rig(environment);
+    let (socket, mut far) = rig.connection();
+    let bytes = pattern(300_000);
+    let buffer = Buffer::with_capacity(bytes.len());
+    let token = rig.submit(Operation::Receive { socket, buffer, wanted: 200_000 });
+    for piece in bytes[..199_999].chunks(50_000) {
+        far.write_all(piece).expect("the connection lives");
+        rig.assert_pending(token);
+    }
+    far.write_all(&bytes[199_999..]).expect("the connection lives");
+    let (buffer, result) = received(rig.outcome(token));
+    assert_eq!(result, Ok(200_000));
+    assert!(buffer[..] == bytes[..200_000]);
+    assert!(rig.receive_exactly(socket, 100_000) == bytes[200_000..]);
+}
+
+fn what_came_before_the_end_is_given_though_more_was_wanted<E: Environment>(environment: &E) {
+    let mut rig = rig(environment);
+    let (socket, mut far) = rig.connection();
+    let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(64), wanted: 64 });
+    far.write_all(b"0123456789").expect("the connection lives");
+    rig.assert_pending(token);
+    drop(far);
+    let (buffer, result) = received(rig.outcome(token));
+    assert_eq!((&buffer[..], result), (&b"0123456789"[..], Ok(10)));
+    assert_eq!(rig.receive(socket, 4).1, Ok(0));
 }
 
 fn the_last_bytes_come_before_the_end_of_the_stream<E: Environment>(environment: &E) {
@@ -144,7 +175,7 @@ fn the_last_bytes_come_before_the_end_of_the_stream<E: Environment>(environment:
 fn the_end_of_a_stream_ends_a_waiting_receive<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let (socket, far) = rig.connection();
-    let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(64) });
+    let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(64), wanted: 0 });
     rig.assert_pending(token);
     drop(far);
     assert_eq!(received(rig.outcome(token)).1, Ok(0));
@@ -153,7 +184,7 @@ fn the_end_of_a_stream_ends_a_waiting_receive<E: Environment>(environment: &E) {
 fn a_reset_is_an_error<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let (socket, far) = rig.connection();
-    let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(64) });
+    let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(64), wanted: 0 });
     rig.assert_pending(token);
     set_socket_linger(&far, Some(Duration::ZERO)).expect("a socket");
     drop(far);
@@ -188,7 +219,7 @@ fn finishing_sends_an_end_and_still_receives<E: Environment>(environment: &E) {
 fn a_second_operation_in_the_same_direction_is_busy<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let (socket, mut far) = rig.connection();
-    let first = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(8) });
+    let first = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(8), wanted: 0 });
     let (_, second) = rig.receive(socket, 8);
     assert_eq!(second.expect_err("one is waiting").errno(), libc::EBUSY);
     let stuck = rig.submit(Operation::Send { socket, buffer: Buffer::from(vec![1; 32 << 20]) });
@@ -230,14 +261,16 @@ fn a_socket_that_never_runs_dry_does_not_starve_another<E: Environment>(environm
     let (quiet, mut quiet_far) = rig.connection();
     busy_far.write_all(&pattern(1_000)).expect("the connection lives");
     rig.receive_exactly(busy, 1);
-    let waiting = rig.submit(Operation::Receive { socket: quiet, buffer: Buffer::with_capacity(8) });
+    let waiting =
+        rig.submit(Operation::Receive { socket: quiet, buffer: Buffer::with_capacity(8), wanted: 0 });
     rig.assert_pending(waiting);
     quiet_far.write_all(b"me too").expect("the connection lives");
     let mut rounds = 0;
     while rig.take(waiting).is_none() {
         rounds += 1;
         assert!(rounds < 20, "nobody looked at the quiet socket in {rounds} rounds");
-        let token = rig.submit(Operation::Receive { socket: busy, buffer: Buffer::with_capacity(1) });
+        let token =
+            rig.submit(Operation::Receive { socket: busy, buffer: Buffer::with_capacity(1), wanted: 0 });
         assert_eq!(received(rig.outcome(token)).1, Ok(1));
     }
 }
@@ -259,7 +292,7 @@ fn more_operations_than_agreed_break_the_contract<E: Environment>(environment: &
     let ends = [rig.connection(), rig.connection(), rig.connection()];
     let attempt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         for (socket, _) in &ends {
-            rig.submit(Operation::Receive { socket: *socket, buffer: Buffer::with_capacity(1) });
+            rig.submit(Operation::Receive { socket: *socket, buffer: Buffer::with_capacity(1), wanted: 0 });
         }
     }));
     let message = attempt.expect_err("three are more than two");

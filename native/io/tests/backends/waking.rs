@@ -98,7 +98,7 @@ fn a_wake_does_not_swallow_a_completion<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let (socket, mut far) = rig.connection();
     for _ in 0..50 {
-        let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(8) });
+        let token = rig.submit(Operation::Receive { socket, buffer: Buffer::with_capacity(8), wanted: 0 });
         std::io::Write::write_all(&mut far, b"x").expect("the connection lives");
         rig.driver.waker().wake();
         assert_eq!(received(rig.outcome(token)).1, Ok(1));

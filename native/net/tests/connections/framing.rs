@@ -10,6 +10,7 @@ use crate::table::{ECHO, LARGE, LIMITS, Rig, WAIT, frame, on_every_backend};
 
 on_every_backend!(
     a_frame_may_come_in_any_pieces,
+    who_sends_large_frames_is_read_in_two_operations_each,
     pipelined_requests_are_answered_in_order,
     a_waiting_answer_holds_back_the_next_request,
     what_was_pipelined_behind_a_large_answer_is_served,
@@ -32,6 +33,20 @@ fn a_frame_may_come_in_any_pieces<E: Environment>(environment: &E) {
         assert_eq!(rig.reply(&mut client), request as u64, "in pieces of {piece}");
         assert_eq!(rig.service.served.last().and_then(|(_, body)| body.clone()), Some(body.clone()));
     }
+}
+
+fn who_sends_large_frames_is_read_in_two_operations_each<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let body = vec![7; 7_000];
+    let mut echo = |rig: &mut Rig<E>, request| {
+        rig.write(&mut client, &frame(ECHO, request, &body));
+        rig.reply(&mut client);
+    };
+    echo(&mut rig, 1);
+    let before = rig.operations();
+    (2..12).for_each(|request| echo(&mut rig, request));
+    assert_eq!(rig.operations() - before, 3 * 10, "two receive, one sends");
 }
 
 fn pipelined_requests_are_answered_in_order<E: Environment>(environment: &E) {

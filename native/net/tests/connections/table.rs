@@ -143,6 +143,11 @@ impl<E: Environment> Rig<E> {
         }
     }
 
+    /// Operations submitted so far.
+    pub(crate) fn operations(&self) -> u64 {
+        self.driver.counters().operations
+    }
+
     pub(crate) fn now(&self) -> Instant {
         self.driver.now() + self.ahead
     }

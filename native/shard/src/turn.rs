@@ -198,7 +198,7 @@ impl<E: Environment> Shard<E> {
             || self.desk.mailboxes.is_blocked();
         let idle = if waits { LOOK_AGAIN } else { IDLE };
         let door = self.first.as_ref().and_then(|first| first.door.paused_until());
-        let log = self.log.deadline().map(|millis| Instant::from_nanos(millis.saturating_mul(1_000_000)));
+        let log = self.log.deadline();
         let held = self.desk.metadata.as_ref().and_then(MetadataRequests::deadline);
         [self.connections.next_deadline(), door, log, held]
             .into_iter()

@@ -138,7 +138,7 @@ impl Shard {
     }
 
     fn next(&self) -> Option<u64> {
-        let deadline = self.log.deadline().map(|at| at * MILLI);
+        let deadline = self.log.deadline().map(|at| at.as_nanos());
         let executed = self.log.metadata().due().map(|at| at * MILLI);
         [self.driver.next_completion(), deadline, executed].into_iter().flatten().min()
     }

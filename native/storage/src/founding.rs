@@ -175,6 +175,7 @@ pub(crate) fn settle<E: Environment>(
 ) -> Result<(), BootError> {
     let mut completions = Vec::new();
     loop {
+        journal.start(effects);
         shell.perform(driver, effects);
         for effect in effects.drain(..) {
             if let Effect::Fatal(fault) = effect {

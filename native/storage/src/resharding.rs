@@ -282,7 +282,7 @@ impl<E: Environment> Writing<'_, E> {
     ) -> Result<(), BootError> {
         let mut last_try = false;
         loop {
-            match self.journal.append(header, Arc::clone(body), self.effects) {
+            match self.journal.append(header, Arc::clone(body)) {
                 Ok(_) => return Ok(()),
                 Err(Refused::Busy) if !last_try => last_try = !self.make_room(driver)?,
                 Err(refused) => {

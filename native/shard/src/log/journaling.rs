@@ -23,11 +23,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     // It may have been handed out already, and its body have been lost since.
                     self.executable.insert(id);
                 }
-                self.journal.append((*header).into(), body, &mut self.journal_effects)
+                self.journal.append((*header).into(), body)
             }
             Record::View(view) => {
                 let (header, body) = view_record(id, view, self.journal.synced_through());
-                self.journal.append(header, Body::new(body), &mut self.journal_effects)
+                self.journal.append(header, Body::new(body))
             }
             Record::Install(anchor) => {
                 let Some(body) = self.transfers.whole(id).map(InstallBody::encode) else {
@@ -38,7 +38,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     epoch: anchor.epoch,
                     ..RecordHeader::of(RecordKind::Install, id, &body)
                 };
-                self.journal.append(header, Body::new(body), &mut self.journal_effects)
+                self.journal.append(header, Body::new(body))
             }
         };
         match appended {
@@ -57,12 +57,21 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.journal.has_room(group, op.0, body_bytes)
     }
 
+    /// Starts what the journal has to do, unless its next block waits for company, and heeds what it says.
     pub(super) fn perform_journal(&mut self, driver: &mut E::Driver) {
+        let patience = self.shell.measured().recent_sync();
+        let is_idle = self.journal.is_idle();
+        if !is_idle || !self.gathering.holds(self.journal.waiting(), patience, self.instant) {
+            self.journal.start(&mut self.journal_effects);
+        }
         while !self.journal_effects.is_empty() {
             self.shell.perform(driver, &mut self.journal_effects);
             for effect in std::mem::take(&mut self.journal_effects) {
                 match effect {
-                    journal::Effect::Durable { through } => self.held.synced(through),
+                    journal::Effect::Durable { through, records } => {
+                        self.gathering.durable(records + self.journal.waiting());
+                        self.held.synced(through);
+                    }
                     journal::Effect::Damaged { group, op } => self.damaged(group, Op(op)),
                     journal::Effect::Fatal(fault) => {
                         let file = journal::shell::file_name(fault.file);

@@ -44,7 +44,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         self.ending.insert(group);
         let header = RecordHeader { epoch: FIRST_EPOCH, ..RecordHeader::of(RecordKind::Close, group, &[]) };
-        let Ok(closed) = self.journal.append(header, Body::default(), &mut self.journal_effects) else {
+        let Ok(closed) = self.journal.append(header, Body::default()) else {
             // The journal failed, and has said so.
             self.failed = true;
             return;

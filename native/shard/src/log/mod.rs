@@ -12,6 +12,7 @@ mod committing;
 mod cutting;
 mod effects;
 mod figures;
+mod gathering;
 mod group;
 mod held;
 mod holding;

@@ -25,6 +25,7 @@ use thiserror::Error;
 use super::checkpoint::Checkpoint;
 use super::committing::Committing;
 use super::figures::Changed;
+use super::gathering::Gathering;
 use super::group::{Body, Group};
 use super::held::Held;
 use super::machine::{Machine, MetadataMachine};
@@ -202,6 +203,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             journal,
             shell: shard.shell,
             journal_effects,
+            gathering: Gathering::default(),
             first_block,
             quiet_since: Ticks::MAX,
             groups: BTreeMap::new(),
@@ -304,7 +306,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn append_open(&mut self, id: u64, epoch: u32, blank: bool) -> u64 {
         let body = OpenBody { blank, replicas: (0..self.identity.nodes).map(u128::from).collect() }.encode();
         let header = RecordHeader { epoch, ..RecordHeader::of(RecordKind::Open, id, &body) };
-        let appended = self.journal.append(header, Body::new(body), &mut self.journal_effects);
+        let appended = self.journal.append(header, Body::new(body));
         appended.map_or(u64::MAX, |position| position.block)
     }
 }

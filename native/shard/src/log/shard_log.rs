@@ -13,6 +13,7 @@ use ng_wire::replica::{Message, Op, View};
 use super::checkpoint::Checkpoint;
 use super::committing::Committing;
 use super::figures::Changed;
+use super::gathering::Gathering;
 use super::group::{Body, Group, Ticket};
 use super::held::Held;
 use super::machine::{Machine, MetadataMachine};
@@ -104,6 +105,7 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) journal: PrepareJournal,
     pub(super) shell: JournalShell<E>,
     pub(super) journal_effects: Vec<journal::Effect>,
+    pub(super) gathering: Gathering,
     pub(super) first_block: u64,
     pub(super) quiet_since: Ticks,
     pub(super) groups: BTreeMap<u64, Box<Group>>,
@@ -202,7 +204,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// When the next turn is due, if nothing happens before.
     #[must_use]
-    pub fn deadline(&self) -> Option<Ticks> {
+    pub fn deadline(&self) -> Option<Instant> {
         let beat = (self.identity.nodes > 1).then_some(self.next_beat);
         let mark =
             (self.quiet_since != Ticks::MAX).then(|| self.quiet_since + self.identity.timing.heartbeat);
@@ -211,10 +213,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let waits = !self.work.is_empty() || !self.storing.effects.is_empty();
         let (more, offsets) = (waits.then_some(self.now), self.committing.deadline());
         let retention = self.retention.deadline();
-        [self.wheel.next(), beat, mark, store, checkpoint, offsets, retention, more]
-            .into_iter()
-            .flatten()
-            .min()
+        let ticks = [self.wheel.next(), beat, mark, store, checkpoint, offsets, retention, more];
+        let first = ticks.into_iter().flatten().min().map(|at| Instant::from_nanos(at.saturating_mul(MILLI)));
+        first.into_iter().chain(self.gathering.deadline()).min()
     }
 
     /// Tells of each execution from now on ([`Outgoing::Executed`]): a judge watches.
@@ -336,7 +337,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 }
 
+/// Nanoseconds of a tick.
+const MILLI: u64 = 1_000_000;
+
 /// Milliseconds of a clock.
 pub(super) fn ticks(instant: Instant) -> Ticks {
-    instant.as_nanos() / 1_000_000
+    instant.as_nanos() / MILLI
 }

@@ -142,7 +142,7 @@ impl<E: Environment> Bed<E> {
         let header = RecordHeader { op, group, ..sealed.header };
         loop {
             let begun = Instant::now();
-            match self.journal.append(header, Arc::clone(&sealed.body), &mut self.effects) {
+            match self.journal.append(header, Arc::clone(&sealed.body)) {
                 Ok(position) => {
                     self.waiting.push_back((position.block, group, op, begun));
                     self.next.insert(group, op + 1);
@@ -160,11 +160,12 @@ impl<E: Environment> Bed<E> {
     }
 
     fn work(&mut self) {
+        self.journal.start(&mut self.effects);
         for effect in &self.effects {
             match effect {
                 Effect::Write { .. } => self.writes += 1,
                 Effect::Sync { .. } => self.syncs += 1,
-                Effect::Durable { through } => self.through = *through,
+                Effect::Durable { through, .. } => self.through = *through,
                 _ => {}
             }
         }

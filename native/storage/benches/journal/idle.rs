@@ -29,12 +29,13 @@ pub(crate) fn measure() {
 }
 
 fn append(journal: &mut PrepareJournal, header: RecordHeader, body: Vec<u8>, effects: &mut Vec<Effect>) {
-    journal.append(header, Arc::new(body), effects).expect("there is room");
+    journal.append(header, Arc::new(body)).expect("there is room");
     settle(journal, effects);
 }
 
 /// A disk that is done at once.
 fn settle(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
+    journal.start(effects);
     while !effects.is_empty() {
         for effect in std::mem::take(effects) {
             let event = match effect {
@@ -45,6 +46,7 @@ fn settle(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
             };
             journal.step(event, effects);
         }
+        journal.start(effects);
     }
 }
 

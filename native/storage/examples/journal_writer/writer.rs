@@ -189,7 +189,7 @@ impl<E: Environment> Writer<E> {
     /// Appends a record, as soon as there is room.
     fn append(&mut self, header: RecordHeader, body: &[u8], promise: Promise) -> Result<(), Obstacle> {
         loop {
-            match self.journal.append(header, Arc::new(body.to_vec()), &mut self.effects) {
+            match self.journal.append(header, Arc::new(body.to_vec())) {
                 Ok(position) => {
                     self.promises.push_back((position.block, promise));
                     return Ok(());
@@ -206,6 +206,7 @@ impl<E: Environment> Writer<E> {
     }
 
     fn work(&mut self) -> Result<(), Obstacle> {
+        self.journal.start(&mut self.effects);
         self.shell.perform(&mut self.driver, &mut self.effects);
         self.speak()?;
         // What was waited for may have come with the last completion: then nothing would end the wait for another.
@@ -225,7 +226,7 @@ impl<E: Environment> Writer<E> {
     fn speak(&mut self) -> Result<(), Obstacle> {
         for effect in std::mem::take(&mut self.effects) {
             match effect {
-                Effect::Durable { through } => self.keep_promises(through)?,
+                Effect::Durable { through, .. } => self.keep_promises(through)?,
                 Effect::Fatal(fault) => return Err(disk(&fault)),
                 other => return Err(Obstacle::Damage(format!("{other:?}"))),
             }

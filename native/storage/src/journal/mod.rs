@@ -110,6 +110,8 @@ pub enum Effect {
     Durable {
         /// Sequence of the block.
         through: u64,
+        /// How many records became so just now.
+        records: usize,
     },
     /// A live record of this group cannot be read. Its file is freed all the same: a note stands for it, or the list of
     /// what is lost, until it was appended again or released.

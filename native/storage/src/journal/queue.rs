@@ -72,6 +72,11 @@ impl Queue {
         self.blocks.len() as u64
     }
 
+    /// Records of all blocks.
+    pub(super) fn records(&self) -> usize {
+        self.blocks.iter().map(Forming::records).sum()
+    }
+
     /// Bytes of all blocks.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes as u64

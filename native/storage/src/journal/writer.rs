@@ -36,8 +36,8 @@ pub struct PrepareJournal {
 
     /// The block being written.
     writing: Option<Writing>,
-    /// Written, not synced: sequence and file.
-    unsynced: VecDeque<(u64, u32)>,
+    /// Written, not synced.
+    unsynced: VecDeque<Written>,
     /// What the sync under way covers, and its file.
     syncing: Option<(u64, u32)>,
     pub(super) synced_through: u64,
@@ -62,6 +62,15 @@ struct Writing {
     file: u32,
     /// Whether it ends with a sync.
     sync: bool,
+    records: usize,
+}
+
+/// A block that is written and not synced.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    sequence: u64,
+    file: u32,
+    records: usize,
 }
 
 impl PrepareJournal {
@@ -109,7 +118,7 @@ impl PrepareJournal {
         }
         this.losses.accept();
         this.enqueue_mark(Some(skipped));
-        this.pump(effects);
+        this.start(effects);
         this
     }
 
@@ -119,16 +128,11 @@ impl PrepareJournal {
         self.planted.bug = Some(bug);
     }
 
-    /// Takes a record into the block that is being formed. Its position is durable once [`Effect::Durable`] says so of the
-    /// block.
+    /// Takes a record into the block that is being formed, for the next [`PrepareJournal::start`]. Its position is durable
+    /// once [`Effect::Durable`] says so of the block.
     ///
     /// Whoever took a batch in has verified it: its payload is not hashed again. Prepares are refused with [`Refused::Busy`] early enough that every other record finds room, unless the disk is full.
-    pub fn append(
-        &mut self,
-        header: RecordHeader,
-        body: Arc<Vec<u8>>,
-        effects: &mut Vec<Effect>,
-    ) -> Result<Position, Refused> {
+    pub fn append(&mut self, header: RecordHeader, body: Arc<Vec<u8>>) -> Result<Position, Refused> {
         self.encoded.clear();
         let checksum = header.encode(&mut self.encoded);
         let position = self.queue.position_of(self.next_sequence, body.len());
@@ -136,11 +140,10 @@ impl PrepareJournal {
         let fitting = self.admit(&copy)?;
         let slot = self.groups.follow_fitting(&copy, &fitting, header.body_length);
         self.queue.push(&self.encoded, slot, body);
-        self.pump(effects);
         Ok(position)
     }
 
-    /// Takes an event.
+    /// Takes an event; what follows from it waits for the next [`PrepareJournal::start`].
     pub fn step(&mut self, event: Event, effects: &mut Vec<Effect>) {
         if self.failed {
             return;
@@ -154,7 +157,6 @@ impl PrepareJournal {
             Event::Released { group, op } => self.groups.release(group, op),
             Event::Idle => self.idle(),
         }
-        self.pump(effects);
     }
 
     /// Whether the record at a position is on the disk for good.
@@ -192,13 +194,22 @@ impl PrepareJournal {
         self.space.files
     }
 
+    /// Records that wait for their write to begin.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queue.records()
+    }
+
+    /// Whether no write and no sync is under way or due.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.writing.is_none() && self.unsynced.is_empty() && self.inherited.is_empty()
+    }
+
     /// Whether nothing waits, is written or is synced.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.queue.is_empty()
-            && self.writing.is_none()
-            && self.unsynced.is_empty()
-            && self.inherited.is_empty()
+        self.queue.is_empty() && self.is_idle()
     }
 
     /// Whether [`Event::Idle`] would do anything: leave a mark, or try again to grow.
@@ -248,7 +259,8 @@ impl PrepareJournal {
         effects.push(Effect::Fatal(JournalFault { file, error }));
     }
 
-    fn pump(&mut self, effects: &mut Vec<Effect>) {
+    /// Starts what can be started now: to be called once all was taken in that is to share a block.
+    pub fn start(&mut self, effects: &mut Vec<Effect>) {
         if self.failed {
             return;
         }
@@ -275,9 +287,9 @@ impl PrepareJournal {
             effects.push(Effect::Sync { file: *file });
             return;
         }
-        let Some((_, file)) = self.unsynced.front().copied() else { return };
-        let same = self.unsynced.iter().take_while(|(_, other)| *other == file);
-        let through = same.last().map_or(0, |(sequence, _)| *sequence);
+        let Some(Written { file, .. }) = self.unsynced.front().copied() else { return };
+        let same = self.unsynced.iter().take_while(|other| other.file == file);
+        let through = same.last().map_or(0, |last| last.sequence);
         self.syncing = Some((through, file));
         effects.push(Effect::Sync { file });
     }
@@ -310,15 +322,16 @@ impl PrepareJournal {
         let mut buffer = forming.lay_out(&mut self.spare);
         let (header, checksum) = block::seal(&mut buffer, forming.records(), header, &mut self.encoded);
         self.settle(&forming, sequence);
+        let records = forming.records();
         self.told_through = header.synced_through;
-        if forming.records() > 0 {
+        if records > 0 {
             self.last_records = sequence;
         }
         self.queue.recycle(forming);
         self.next_sequence += 1;
         self.previous = checksum;
         let (file, offset, sync) = (self.space.file, self.space.offset, self.syncs_with_write());
-        self.writing = Some(Writing { sequence, file, sync });
+        self.writing = Some(Writing { sequence, file, sync, records });
         effects.push(Effect::Write { file, offset, buffer, sync });
         self.space.offset += u64::from(header.bytes);
     }
@@ -340,11 +353,11 @@ impl PrepareJournal {
     }
 
     fn written(&mut self, buffer: Buffer, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
-        let Some(Writing { sequence, file, sync }) = self.writing.take() else { return };
+        let Some(Writing { sequence, file, sync, records }) = self.writing.take() else { return };
         self.spare.push(buffer);
         match result {
-            Ok(()) if sync => self.durable(sequence, effects),
-            Ok(()) => self.unsynced.push_back((sequence, file)),
+            Ok(()) if sync => self.durable(sequence, records, effects),
+            Ok(()) => self.unsynced.push_back(Written { sequence, file, records }),
             Err(error) => self.fail(file, error, effects),
         }
     }
@@ -360,15 +373,16 @@ impl PrepareJournal {
         if self.inherited.pop_front().is_some() {
             return;
         }
-        while self.unsynced.front().is_some_and(|(sequence, _)| *sequence <= through) {
-            self.unsynced.pop_front();
+        let mut records = 0;
+        while let Some(block) = self.unsynced.pop_front_if(|block| block.sequence <= through) {
+            records += block.records;
         }
-        self.durable(through, effects);
+        self.durable(through, records, effects);
     }
 
-    fn durable(&mut self, through: u64, effects: &mut Vec<Effect>) {
+    fn durable(&mut self, through: u64, records: usize, effects: &mut Vec<Effect>) {
         self.synced_through = through;
-        effects.push(Effect::Durable { through });
+        effects.push(Effect::Durable { through, records });
         self.reclaim_synced();
     }
 }

@@ -75,6 +75,7 @@ fn write<E: Environment>(mut driver: E::Driver, opened: OpenedShard<E>, groups: 
     let mut records: Vec<_> = groups.flat_map(records).collect();
     records.reverse();
     for _ in 0..10_000 {
+        journal.start(&mut effects);
         shell.perform(&mut driver, &mut effects);
         assert!(!effects.drain(..).any(|effect| matches!(effect, Effect::Fatal(_))), "a healthy disk");
         let mut completions = Vec::new();
@@ -87,7 +88,7 @@ fn write<E: Environment>(mut driver: E::Driver, opened: OpenedShard<E>, groups: 
             }
         }
         if let Some((header, body)) = records.last() {
-            if journal.append(*header, Arc::new(body.clone()), &mut effects).is_ok() {
+            if journal.append(*header, Arc::new(body.clone())).is_ok() {
                 records.pop();
             }
         } else if journal.is_quiet() && journal.wants_mark() {

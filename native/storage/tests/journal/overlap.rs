@@ -30,12 +30,19 @@ fn journal(effects: &mut Vec<Effect>) -> PrepareJournal {
 
 fn written(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
     journal.step(Event::Written { buffer: ng_io::Buffer::default(), result: Ok(()) }, effects);
+    journal.start(effects);
+}
+
+fn synced(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
+    journal.step(Event::Synced(Ok(())), effects);
+    journal.start(effects);
 }
 
 /// A record that fills most of a block, so that the next one does not fit it.
 fn append(journal: &mut PrepareJournal, op: u64, effects: &mut Vec<Effect>) {
     let body = vec![7; LIMITS.block_bytes_target * 3 / 4];
-    journal.append(prepare(1, op, 1, &body), Arc::new(body), effects).expect("room");
+    journal.append(prepare(1, op, 1, &body), Arc::new(body)).expect("room");
+    journal.start(effects);
 }
 
 #[test]
@@ -62,14 +69,14 @@ fn a_block_is_written_while_the_one_before_it_is_synced() {
     assert_eq!(wanted(&mut effects), ["durable", "write"], "two others wait behind the second");
     written(&mut journal, &mut effects);
     assert_eq!(wanted(&mut effects), ["sync", "write"]);
-    journal.step(Event::Synced(Ok(())), &mut effects);
+    synced(&mut journal, &mut effects);
     assert_eq!(wanted(&mut effects), ["durable"]);
     written(&mut journal, &mut effects);
     assert_eq!(wanted(&mut effects), ["sync", "write"], "the last does not wait for that sync");
     written(&mut journal, &mut effects);
-    journal.step(Event::Synced(Ok(())), &mut effects);
+    synced(&mut journal, &mut effects);
     assert_eq!(wanted(&mut effects), ["durable", "sync"]);
-    journal.step(Event::Synced(Ok(())), &mut effects);
+    synced(&mut journal, &mut effects);
     assert_eq!(wanted(&mut effects), ["durable"]);
     assert!(journal.is_quiet());
 }

@@ -89,7 +89,7 @@ impl Rig {
     }
 
     pub(crate) fn append(&mut self, header: RecordHeader, body: Vec<u8>) -> Result<Position, Refused> {
-        let position = self.journal.append(header, Arc::new(body), &mut self.effects);
+        let position = self.journal.append(header, Arc::new(body));
         self.perform();
         position
     }
@@ -150,10 +150,11 @@ impl Rig {
     }
 
     fn perform(&mut self) {
+        self.journal.start(&mut self.effects);
         self.shell.perform(&mut self.driver, &mut self.effects);
         for effect in std::mem::take(&mut self.effects) {
             match effect {
-                Effect::Durable { through } => {
+                Effect::Durable { through, .. } => {
                     assert!(through > self.durable, "durability goes forward");
                     self.durable = through;
                 }

@@ -1,5 +1,7 @@
 //! How large the blocks of a journal are, and how long their syncs take: one write and one sync are under way at a time.
 
+use std::time::Duration;
+
 use ng_io::Instant;
 use ng_wire::table::scale::{BYTES, SECONDS, Tally};
 
@@ -13,6 +15,7 @@ pub struct Measured {
     /// When the write under way began, if it ends with its sync.
     write_begun: Option<Instant>,
     sync_begun: Option<Instant>,
+    recent_sync: Duration,
 }
 
 impl Default for Measured {
@@ -22,11 +25,18 @@ impl Default for Measured {
             block_bytes: Tally::new(&BYTES),
             write_begun: None,
             sync_begun: None,
+            recent_sync: Duration::ZERO,
         }
     }
 }
 
 impl Measured {
+    /// How long a sync takes these days: a mean over about eight.
+    #[must_use]
+    pub const fn recent_sync(&self) -> Duration {
+        self.recent_sync
+    }
+
     pub(super) fn write_begins(&mut self, now: Instant, bytes: usize, sync: bool) {
         self.block_bytes.count(bytes as u64);
         self.write_begun = sync.then_some(now);
@@ -48,7 +58,9 @@ impl Measured {
 
     fn ended(&mut self, begun: Option<Instant>, now: Instant) {
         if let Some(begun) = begun {
-            self.sync_micros.count(u64::try_from((now - begun).as_micros()).unwrap_or(u64::MAX));
+            let took = now - begun;
+            self.sync_micros.count(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+            self.recent_sync = (self.recent_sync * 7 + took) / 8;
         }
     }
 }

@@ -25,6 +25,9 @@ MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QU
 # maturin prefers a stray header.h in the target folder to the declarations of the crate.
 DROP_STRAY_HEADER := rm -f "$(TARGET_DIR)/header.h"
 PYTEST := $(BIN)/python -m pytest
+# A workspace of its own, whose lock has nothing to do with ours.
+RUST_CLIENT := tests/rust_client/Cargo.toml
+RUST_CLIENT_FETCH = cargo fetch --quiet --manifest-path $(RUST_CLIENT) --locked --target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FUZZ_SECONDS ?= 600
 # `make sim SEED=n SEEDS=m`, `make sim-long SECONDS=s`.
 SIM := cargo run --quiet $(CARGO_CI) -p ng-sim
@@ -43,7 +46,7 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run test test-native test-plants test-python test-machine lint fmt generate bench bench-load fuzz sim sim-long sim-plants wheel release lock clean help preflight
+.PHONY: build run test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load fuzz sim sim-long sim-plants wheel release lock clean help preflight
 
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
 
@@ -59,7 +62,13 @@ test-plants: | preflight ## see that the simulator finds each bug that is plante
 	cargo test -p ng-sim --features plants --test planted $(CARGO_CI) --no-fail-fast
 
 test-python: build $(VENV)/.spark ## the Python half of `make test`
+	$(MAKE) --silent rust-client > /dev/null
 	$(PYTEST) --ignore=tests/machine
+
+rust-client: | preflight ## build the program of the real Rust client that tests run, and say where it is
+	@$(RUST_CLIENT_FETCH) || { echo "The crates of the real Rust client are not here and cannot be fetched: cargo needs its registry once." >&2; exit 1; }
+	@cargo build --quiet --manifest-path $(RUST_CLIENT) --locked --offline --target-dir $(TARGET_DIR)/rust-client
+	@echo $(TARGET_DIR)/rust-client/debug/ng-rust-client
 
 test-machine: build ## run the tests that need root, strace, systemd-analyze, fuse, loop devices and ext4
 	$(PYTEST) tests/machine
@@ -68,6 +77,7 @@ lint: build $(VENV)/.spark ## check formats, lints, types and import directions
 	cargo fmt --all --check
 	cargo fmt --manifest-path native/fuzz/Cargo.toml --check
 	cargo fmt --manifest-path benches/load/Cargo.toml --check
+	cargo fmt --manifest-path $(RUST_CLIENT) --check
 	cargo clippy --workspace --all-targets $(CARGO_CI) -- -D warnings
 	cargo clippy -p ng-sim --all-targets --features plants $(CARGO_CI) -- -D warnings
 	$(BIN)/ruff format --check .
@@ -79,6 +89,7 @@ fmt: $(VENV)/.python ## rewrite sources in the one format
 	cargo fmt --all
 	cargo fmt --manifest-path native/fuzz/Cargo.toml
 	cargo fmt --manifest-path benches/load/Cargo.toml
+	cargo fmt --manifest-path $(RUST_CLIENT)
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 

@@ -77,3 +77,12 @@ def test_preflight_refuses_an_old_cargo(root: Path, bare_path: Path) -> None:
     assert _SENTENCES["cargo"] in run_make(root, "preflight", PATH=str(bare_path)).stderr.splitlines()
     cargo.write_text("#!/bin/sh\necho 'cargo 1.100.0'\n")
     assert _SENTENCES["cargo"] not in run_make(root, "preflight", PATH=str(bare_path)).stderr.splitlines()
+
+
+def test_crates_of_the_rust_client_that_cannot_be_fetched_are_told_in_a_sentence(
+    root: Path, tmp_path: Path
+) -> None:
+    done = run_make(root, "rust-client", CARGO_HOME=str(tmp_path), CARGO_NET_OFFLINE="true")
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-2].startswith("The crates of the real Rust client are not here")
+    assert done.stdout == ""

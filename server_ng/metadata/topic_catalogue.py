@@ -1,11 +1,12 @@
 """The options a topic can be created with: kinds, bounds and defaults, as `native/wire` describes them."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from server_ng.metadata.option_values import Read, Value, flag, quantity, word
 from server_ng.metadata.quantities import U64_MAX, microseconds, size_bytes, whole_number
 from server_ng.metadata.rows import Compression, Durability
-from server_ng.wire.options import ValueKind
+from server_ng.wire.tables import TOPIC_OPTIONS, ValueKind
 
 __all__ = ["COMPRESSIONS", "DURABILITIES", "ENFORCE_FSYNC", "FSYNC_CHOICE", "TOPIC_CATALOGUE", "Choice"]
 
@@ -41,42 +42,30 @@ def _topic_bytes(text: str) -> int | None:
     return _WORDS[text] if text in _WORDS else size_bytes(text)
 
 
-TOPIC_CATALOGUE: Final = {
-    "compression_algorithm": Choice(ValueKind.TEXT, "none", word(COMPRESSIONS), updatable=True),
-    "consumer_offset_durability": Choice(ValueKind.TEXT, "replicated", word(DURABILITIES)),
-    "durability": Choice(ValueKind.TEXT, "replicated", word(DURABILITIES)),
-    "max_topic_size": Choice(
-        ValueKind.U64,
-        U64_MAX,
-        quantity(ValueKind.U64, _topic_bytes, _ANY),
-        updatable=True,
-        zero_is_absent=True,
-    ),
-    "message_expiry": Choice(
-        ValueKind.U64,
-        U64_MAX,
-        quantity(ValueKind.U64, _expiry, _ANY),
-        updatable=True,
-        zero_is_absent=True,
-    ),
-    "messages_required_to_save": Choice(
-        ValueKind.U32, 1_024, quantity(ValueKind.U32, whole_number, _MESSAGES_TO_SAVE)
-    ),
-    "preallocate_segments": Choice(ValueKind.BOOL, 0, flag),
-    "segment_size": Choice(
-        ValueKind.U64,
-        1 << 30,
-        quantity(ValueKind.U64, size_bytes, _SEGMENT_BYTES, or_zero=True),
-        zero_is_absent=True,
-    ),
-    "size_of_messages_required_to_save": Choice(
-        ValueKind.U64,
-        1 << 20,
-        quantity(ValueKind.U64, size_bytes, _BYTES_TO_SAVE),
-        zero_is_absent=True,
-    ),
+_READS: Final[Mapping[str, Read]] = {
+    "compression_algorithm": word(COMPRESSIONS),
+    "consumer_offset_durability": word(DURABILITIES),
+    "durability": word(DURABILITIES),
+    "max_topic_size": quantity(ValueKind.U64, _topic_bytes, _ANY),
+    "message_expiry": quantity(ValueKind.U64, _expiry, _ANY),
+    "messages_required_to_save": quantity(ValueKind.U32, whole_number, _MESSAGES_TO_SAVE),
+    "preallocate_segments": flag,
+    "segment_size": quantity(ValueKind.U64, size_bytes, _SEGMENT_BYTES, or_zero=True),
+    "size_of_messages_required_to_save": quantity(ValueKind.U64, size_bytes, _BYTES_TO_SAVE),
 }
-"""Every key that clients are told of, ascending."""
+
+TOPIC_CATALOGUE: Final = {
+    row.key: Choice(
+        row.kind,
+        row.default,
+        _READS[row.key],
+        updatable=row.updatable,
+        zero_is_absent=row.kind is ValueKind.U64,
+    )
+    for row in TOPIC_OPTIONS
+}
+"""Every key that clients are told of, ascending. Which values each takes is judged natively before an op is
+proposed, and here again when it is applied: `tests/golden/wire/topic_options.txt` holds the two together."""
 
 ENFORCE_FSYNC: Final = "enforce_fsync"
 """A key of older clients, of which nobody is told: yes stands for both durabilities `persisted`."""

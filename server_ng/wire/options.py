@@ -2,12 +2,11 @@
 
 import struct
 from collections.abc import Iterable
-from enum import IntEnum
 from typing import Final, NamedTuple
 
 from server_ng.wire.fields import Reader, name_bytes, text
 from server_ng.wire.refusals import MalformedError, RefusedError
-from server_ng.wire.tables import ErrorCode
+from server_ng.wire.tables import ErrorCode, ValueKind
 
 __all__ = ["BLOCK_BYTES_MAX", "ENTRIES_MAX", "Option", "ValueKind", "decode_options", "encode_options"]
 
@@ -17,15 +16,6 @@ ENTRIES_MAX: Final = 1_024
 _FIELD = struct.Struct("<BI")
 _DATA_BYTES = range(1, 256)
 _KINDS = range(1, 256)
-
-
-class ValueKind(IntEnum):
-    """The kinds that options are stored in; a client may send others."""
-
-    TEXT = 2
-    BOOL = 3
-    U32 = 11
-    U64 = 12
 
 
 class Option(NamedTuple):

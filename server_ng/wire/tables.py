@@ -470,6 +470,15 @@ class ExitStatus(IntEnum):
     CONFIGURATION = 78
 
 
+class ValueKind(IntEnum):
+    """The kinds that options are stored in; a client may send others."""
+
+    TEXT = 2
+    BOOL = 3
+    U32 = 11
+    U64 = 12
+
+
 @dataclass(frozen=True, slots=True)
 class CommandRow:
     """How a command travels and what it asks of the sender."""
@@ -539,6 +548,16 @@ class ExitRow:
     status: ExitStatus
     name: str
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOptionRow:
+    """An option of a topic, and the value that a topic has without it; of a flag that is 0 or 1."""
+
+    key: str
+    kind: ValueKind
+    default: str | int
+    updatable: bool
 
 
 COMMANDS: Final[tuple[CommandRow, ...]] = (
@@ -1163,4 +1182,16 @@ EXITS: Final[tuple[ExitRow, ...]] = (
         "configuration",
         "The configuration, or what it asks of this machine, is not acceptable.",
     ),
+)
+
+TOPIC_OPTIONS: Final[tuple[TopicOptionRow, ...]] = (
+    TopicOptionRow("compression_algorithm", ValueKind.TEXT, "none", True),
+    TopicOptionRow("consumer_offset_durability", ValueKind.TEXT, "replicated", False),
+    TopicOptionRow("durability", ValueKind.TEXT, "replicated", False),
+    TopicOptionRow("max_topic_size", ValueKind.U64, 18446744073709551615, True),
+    TopicOptionRow("message_expiry", ValueKind.U64, 18446744073709551615, True),
+    TopicOptionRow("messages_required_to_save", ValueKind.U32, 1024, False),
+    TopicOptionRow("preallocate_segments", ValueKind.BOOL, 0, False),
+    TopicOptionRow("segment_size", ValueKind.U64, 1073741824, False),
+    TopicOptionRow("size_of_messages_required_to_save", ValueKind.U64, 1048576, False),
 )

@@ -1,5 +1,7 @@
 """What a client chose for a topic, what the server put in, and what an update changes."""
 
+from pathlib import Path
+
 import pytest
 
 from server_ng.metadata.quantities import U64_MAX
@@ -13,6 +15,7 @@ from server_ng.wire.tables import ErrorCode
 from tests.support.metadata_log import MetadataLog
 
 HOUR = 3_600_000_000
+_GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "wire" / "topic_options.txt"
 
 
 def text(key: str, value: str) -> Option:
@@ -213,3 +216,37 @@ def test_an_update_of_anything_else_is_refused(key: str) -> None:
     refused = log.do(UpdateTopic("s", "t", "t", (text(key, "true"),)))
     assert refused.result == ErrorCode.UNSUPPORTED_OPTION_KEY
     assert row_of(log) == before
+
+
+def golden_option(key: str, written: str) -> Option:
+    kind, _, value = written.partition(":")
+    match kind:
+        case "text":
+            return text(key, value)
+        case "bool":
+            return yes(key, bytes([int(value)]))
+        case "u32":
+            return u32(key, int(value))
+        case "u64":
+            return u64(key, int(value))
+    number, _, digits = value.partition(":")
+    return Option(key, int(number), bytes.fromhex(digits))
+
+
+def golden_lines() -> list[str]:
+    return [line for line in _GOLDEN.read_text().splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("line", golden_lines())
+def test_the_golden_options_get_their_answers(line: str) -> None:
+    """Aim: what is let through natively is not refused when it is applied, nor the other way round."""
+    request, partitions, answer, *entries = line.split("\t")
+    options = tuple(map(golden_option, entries[::2], entries[1::2]))
+    log = MetadataLog()
+    log.do(CreateStream("s"))
+    if request == "create":
+        outcome = log.do(CreateTopic("s", int(partitions), "t", options))
+    else:
+        log.do(CreateTopic("s", 1, "t"))
+        outcome = log.do(UpdateTopic("s", "t", "t", options))
+    assert outcome.result == int(answer)

@@ -43,9 +43,13 @@ fn created(options: &[(&str, u8, &[u8])]) -> Result<(), ErrorCode> {
     created_with(1, &block(options))
 }
 
-fn updated(options: &[(&str, u8, &[u8])]) -> Result<(), ErrorCode> {
-    let body = [b"\x02\x06orders\x02\x06events\x03new".to_vec(), block(options)].concat();
+fn updated_with(block: &[u8]) -> Result<(), ErrorCode> {
+    let body = [b"\x02\x06orders\x02\x06events\x03new", block].concat();
     UpdateTopic::decode(&body)?.check()
+}
+
+fn updated(options: &[(&str, u8, &[u8])]) -> Result<(), ErrorCode> {
+    updated_with(&block(options))
 }
 
 fn text(key: &str, value: &str) -> Result<(), ErrorCode> {
@@ -213,6 +217,48 @@ fn a_block_has_bounds() {
     assert_eq!(created_with(1, &many(OPTIONS_MAX + 1)), TOO_LARGE);
     assert_eq!(created_with(1, &vec![0; OPTIONS_BYTES_MAX]), MALFORMED);
     assert_eq!(created_with(1, &vec![0; OPTIONS_BYTES_MAX + 1]), TOO_LARGE);
+}
+
+/// A value of `tests/golden/wire/topic_options.txt`: its kind and its bytes.
+fn golden_value(written: &str) -> Option<(u8, Vec<u8>)> {
+    let (kind, value) = written.split_once(':')?;
+    Some(match kind {
+        "text" => (TEXT, value.as_bytes().to_vec()),
+        "bool" => (BOOL, vec![value.parse().ok()?]),
+        "u32" => (U32, value.parse::<u32>().ok()?.to_le_bytes().to_vec()),
+        "u64" => (U64, value.parse::<u64>().ok()?.to_le_bytes().to_vec()),
+        "raw" => {
+            let (kind, digits) = value.split_once(':')?;
+            let pairs =
+                (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok());
+            (kind.parse().ok()?, pairs.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+/// Whoever applies an op judges its options again: the same vectors are held by the tests of the metadata.
+#[test]
+fn the_golden_options_get_their_answers() {
+    let text = include_str!("../../../../tests/golden/wire/topic_options.txt");
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(lines.len() > 200, "the table is there");
+    for line in lines {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [request, partitions, answer, entries @ ..] = &columns[..] else { panic!("{line}") };
+        let mut sent = Vec::new();
+        for entry in entries.chunks(2) {
+            let (kind, value) = golden_value(entry[1]).expect(line);
+            field(&mut sent, TEXT, entry[0].as_bytes());
+            field(&mut sent, kind, &value);
+        }
+        let found = match *request {
+            "create" => created_with(partitions.parse().expect(line), &sent),
+            _ => updated_with(&sent),
+        };
+        let found = found.map_or_else(ErrorCode::code, |()| 0);
+        assert_eq!(found.to_string(), *answer, "{line}");
+    }
 }
 
 proptest! {

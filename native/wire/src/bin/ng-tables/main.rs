@@ -17,6 +17,7 @@ use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
 use ng_wire::table::permission::Requirement;
 use ng_wire::table::request_class::RequestClass;
+use ng_wire::table::topic_option::{DefaultValue, TOPIC_OPTIONS, TopicOption, ValueKind};
 use ng_wire::table::transport::Transport;
 use ng_wire::version;
 use python::{Expression, call, constant, put_rows, text, texts, tuple, word};
@@ -104,6 +105,16 @@ class ExitRow:
     name: str
     sentence: str
 
+
+@dataclass(frozen=True, slots=True)
+class TopicOptionRow:
+    """An option of a topic, and the value that a topic has without it; of a flag that is 0 or 1."""
+
+    key: str
+    kind: ValueKind
+    default: str | int
+    updatable: bool
+
 "#;
 
 fn main() -> io::Result<()> {
@@ -122,6 +133,7 @@ fn twin() -> String {
     put_rows(&mut twin, "METRICS", "MetricRow", Metric::ALL.iter().map(metric_row));
     put_rows(&mut twin, "EVENTS", "EventRow", Event::ALL.iter().map(event_row));
     put_rows(&mut twin, "EXITS", "ExitRow", ExitStatus::ALL.iter().map(exit_row));
+    put_rows(&mut twin, "TOPIC_OPTIONS", "TopicOptionRow", TOPIC_OPTIONS.iter().map(topic_option_row));
     twin
 }
 
@@ -152,6 +164,9 @@ fn put_enums(into: &mut String) {
     put_enum!(into, LoginOutcome, "How a login by password ended.");
     put_enum!(into, RequestClass, "What a request asked for.");
     put_enum!(into, ExitStatus, "The status the daemon ends with.");
+    let kinds: Vec<_> = ValueKind::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
+    let kinds = kinds.iter().map(|(code, name)| (*code, name.as_str()));
+    put_class(into, "ValueKind", "The kinds that options are stored in; a client may send others.", kinds);
 }
 
 fn put_class<'a>(into: &mut String, name: &str, summary: &str, rows: impl Iterator<Item = (u64, &'a str)>) {
@@ -225,4 +240,16 @@ fn exit_row(status: &ExitStatus) -> Expression {
             text(status.sentence()),
         ],
     )
+}
+
+fn topic_option_row(option: &TopicOption) -> Expression {
+    let TopicOption { key, default, updatable, .. } = option;
+    let value = match default {
+        DefaultValue::Text(value) => text(value),
+        DefaultValue::Bool(value) => word(u8::from(*value)),
+        DefaultValue::U32(value) => word(value),
+        DefaultValue::U64(value) => word(value),
+    };
+    let kind = word(format_args!("ValueKind.{}", constant(&format!("{:?}", default.kind()))));
+    call("TopicOptionRow", [text(key), kind, value, word(if *updatable { "True" } else { "False" })])
 }

@@ -68,6 +68,11 @@ class ShardCuts:
             case CutEnd.NO_GROUP:
                 message = "The partition is being deleted."
                 waiting.done.set_exception(LeaseRefusedError(Refusal.UNKNOWN_PARTITION, message))
+            case CutEnd.FULL:
+                message = (
+                    f"What the partition holds cannot be written out: {cut.why}. Make room, then try again."
+                )
+                waiting.done.set_exception(LeaseRefusedError(Refusal.BUSY, message))
             case CutEnd.FAILED:
                 message = f"The partition cannot be cut: {cut.why}."
                 waiting.done.set_exception(LeaseRefusedError(Refusal.FAILED, message))

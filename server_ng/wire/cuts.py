@@ -14,6 +14,8 @@ class CutEnd(IntEnum):
     """The partition is not past its beginning; it may be asked for again."""
     NO_GROUP = 2
     FAILED = 3
+    FULL = 4
+    """What it shall contain cannot be written out for now; it may be asked for again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.batches import batch
+from tests.support.control import Control
 from tests.support.load import send_batch
 from tests.support.load_checker import check
 from tests.support.load_record import LoadRecord
@@ -57,7 +58,7 @@ def test_a_founding_without_room_says_so_and_can_be_tried_again(node: Node, smal
 def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: Path) -> None:
     """Aim: without room sends are told to try again, and no more. Method: fill it, then make room."""
     subprocess.run(["mount", "-o", "remount,size=48m", str(small_disk)], check=True)
-    node.start()
+    node.restart({"leases.cut_timeout": "10m"})
     record, dice = LoadRecord(), random.Random(1)
     content = batch([dice.randbytes(200_000)])
     with TopicClient(node.connect_registered()) as client:
@@ -75,6 +76,7 @@ def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: Path) -> Non
         until(is_full, "the disk is full")
         check(client, PLACE, record)
         assert client.send(PLACE, 0, content, 1).status == BUSY
+        cut_is_refused(node)
         client.create_topic(Place(PLACE.stream, "another"), 2, 1 << 20)
         subprocess.run(["mount", "-o", "remount,size=256m", str(small_disk)], check=True)
         for _ in range(20):
@@ -85,6 +87,15 @@ def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: Path) -> Non
     with TopicClient(node.connect_registered()) as client:
         check(client, PLACE, record)
     assert node.terminate() == 0
+
+
+def cut_is_refused(node: Node) -> None:
+    """A job that wants what cannot be written out is told so at once."""
+    with Control(node.endpoints["control"]) as job:
+        answer = job.ask("cut", stream=PLACE.stream, topic=PLACE.topic, ttl=60)
+    assert answer["error"] == "busy"
+    assert "ENOSPC" in answer["message"]
+    assert "cut_timeout" not in answer["message"]
 
 
 def message_digest(content: bytes) -> int:

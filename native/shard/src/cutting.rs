@@ -51,14 +51,17 @@ impl ToldCut {
             CutEnd::Done(segments) => done(segments),
             CutEnd::Busy => vec![vec![1, 1]],
             CutEnd::NoGroup => vec![vec![1, 2]],
-            CutEnd::Failed(why) => {
-                let mut body = vec![1, 3];
-                put_u32(&mut body, u32::try_from(why.len()).unwrap_or(u32::MAX));
-                body.extend_from_slice(why.as_bytes());
-                vec![body]
-            }
+            CutEnd::Failed(why) => vec![refused(3, why)],
+            CutEnd::Full(why) => vec![refused(4, why)],
         }
     }
+}
+
+fn refused(end: u8, why: &str) -> Vec<u8> {
+    let mut body = vec![1, end];
+    put_u32(&mut body, u32::try_from(why.len()).unwrap_or(u32::MAX));
+    body.extend_from_slice(why.as_bytes());
+    body
 }
 
 fn done(cut: &CutSegments) -> Vec<Vec<u8>> {

@@ -239,7 +239,7 @@ def _cut(frame: Frame) -> Cut:
             segments = tuple(map(_cut_segment, _CUT_SEGMENT.iter_unpack(body[_CUT_HEAD.size :])))
             offset = None if commit == _NO_OFFSET else commit
             return Cut(frame.token, last, end, generation, offset, segments)
-        case CutEnd.FAILED:
+        case CutEnd.FAILED | CutEnd.FULL:
             why, _ = take_string(body)
             return Cut(frame.token, last, end, why=why.decode(errors="replace"))
         case _:

@@ -18,6 +18,8 @@ pub enum CutEnd {
     Busy,
     /// This shard has no such group.
     NoGroup,
+    /// What the group has committed cannot be written out for now. Why, in a sentence.
+    Full(String),
     /// The group's files are not what they must be, or could not be given names. Why, in a sentence.
     Failed(String),
 }
@@ -44,6 +46,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Ok(segments) => CutEnd::Done(segments),
             Err(NoCut::Gone) => CutEnd::NoGroup,
             Err(NoCut::Damaged(damage)) => CutEnd::Failed(damage.to_string()),
+            Err(NoCut::Full(fault)) => CutEnd::Full(fault.to_string()),
             Err(NoCut::Unnamed(fault)) => CutEnd::Failed(fault.to_string()),
         };
         self.outgoing.push_back(Outgoing::Cut { asker, group, end });

@@ -38,6 +38,8 @@ pub enum NoCut {
     Damaged(StoreDamage),
     /// The group is gone.
     Gone,
+    /// What it shall contain cannot be written out now. It may be asked for again.
+    Full(PlanFault),
     /// A name could not be given.
     Unnamed(PlanFault),
 }
@@ -58,12 +60,18 @@ impl SegmentStore {
         }
     }
 
-    /// The same where it is damaged.
-    pub(super) fn dismiss_cuts_of_damaged(&mut self, group: u64, effects: &mut Vec<Effect>) {
-        let Some(found) = self.groups.get(&group) else { return };
-        if found.phase == Phase::Damaged && !found.cuts.is_empty() {
+    /// The same where it is damaged, or waits for space: who waits for longer than a job does is told why.
+    pub(super) fn dismiss_impossible_cuts(&mut self, group: u64, effects: &mut Vec<Effect>) {
+        let Some(found) = self.groups.get(&group).filter(|found| !found.cuts.is_empty()) else { return };
+        let damaged = || {
             let unknown = || StoreDamage { path: found.home.segments(), fault: StoreFault::Missing };
-            let why = NoCut::Damaged(found.damage.clone().unwrap_or_else(unknown));
+            NoCut::Damaged(found.damage.clone().unwrap_or_else(unknown))
+        };
+        let why = match found.phase {
+            Phase::Damaged => Some(damaged()),
+            _ => found.lack.clone().map(NoCut::Full),
+        };
+        if let Some(why) = why {
             self.dismiss_cuts(group, &why, effects);
         }
     }

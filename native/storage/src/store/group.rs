@@ -9,7 +9,7 @@ use super::cut::{Cut, CutSegments};
 use super::fetch::Fetch;
 use super::flush::Trash;
 use super::opening::Opening;
-use super::plan::{Plan, Step};
+use super::plan::{Plan, PlanFault, Step};
 use super::tail::Tail;
 use super::{CommittedBatch, GroupFigures, Held, StoreDamage, StoreLimits, Vouched};
 use crate::home::GroupHome;
@@ -39,7 +39,8 @@ pub(super) struct Group {
     pub(super) queued: bool,
     /// When to look at it again.
     pub(super) due: Option<Instant>,
-    pub(super) waits_for_space: bool,
+    /// What ran out when it was to be written: it is tried again when its time comes.
+    pub(super) lack: Option<PlanFault>,
     /// How often opening it failed because something could not be read.
     pub(super) unread: u8,
     /// Fetches that have not begun.
@@ -184,7 +185,7 @@ impl Group {
             running: None,
             queued: false,
             due: None,
-            waits_for_space: false,
+            lack: None,
             unread: 0,
             fetches: VecDeque::new(),
             reads_queued: false,
@@ -332,7 +333,7 @@ impl Group {
         trash: impl FnOnce() -> Trash,
     ) -> Option<(Running, Plan)> {
         let readers_first = self.reading > 0 && self.orders.front().is_some_and(Order::removes);
-        if self.running.is_some() || self.waits_for_space || readers_first {
+        if self.running.is_some() || self.lack.is_some() || readers_first {
             return None;
         }
         if self.phase == Phase::Damaged {

@@ -229,7 +229,7 @@ impl SegmentStore {
     /// Whether a group waits for space.
     #[must_use]
     pub fn is_full(&self, group: u64) -> bool {
-        self.groups.get(&group).is_some_and(|found| found.waits_for_space)
+        self.groups.get(&group).is_some_and(|found| found.lack.is_some())
     }
 
     /// Whether more batches should be admitted. Those that are committed already are taken all the same.
@@ -304,7 +304,7 @@ impl SegmentStore {
             self.due.remove(&(at, group));
             if let Some(found) = self.groups.get_mut(&group) {
                 found.due = None;
-                found.waits_for_space = false;
+                found.lack = None;
                 found.asked = !found.pending.is_empty();
                 self.enqueue(group);
             }
@@ -336,7 +336,7 @@ impl SegmentStore {
             let limits = StoreLimits { segment_bytes, ..self.limits };
             let next = found.next(&limits, trash);
             self.wake_readers(group);
-            self.dismiss_cuts_of_damaged(group, effects);
+            self.dismiss_impossible_cuts(group, effects);
             let Some((running, plan)) = next else { continue };
             let Some(found) = self.groups.get_mut(&group) else { continue };
             self.retired += 1;
@@ -360,7 +360,7 @@ impl SegmentStore {
                 found.cut_ended(asker, contents, result, effects);
             }
             (running, Err(fault)) if fault.heals() => {
-                self.wait_for_space(group, running, now, effects);
+                self.wait_for_space(group, running, fault, now, effects);
             }
             (Running::Opening(Opening::Syncing), Err(fault)) => self.fail(fault, effects),
             (Running::Opening(opening), result) => {
@@ -380,13 +380,20 @@ impl SegmentStore {
         self.enqueue(group);
     }
 
-    fn wait_for_space(&mut self, group: u64, running: Running, now: Instant, effects: &mut Vec<Effect>) {
+    fn wait_for_space(
+        &mut self,
+        group: u64,
+        running: Running,
+        fault: PlanFault,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(found) = self.groups.get_mut(&group) else { return };
         if !found.take_back(running) {
             effects.push(Effect::GivenUp { group });
             return;
         }
-        found.waits_for_space = true;
+        found.lack = Some(fault);
         effects.push(Effect::Pressure { group });
         self.remind(group, now + self.limits.retry_delay);
     }

@@ -127,6 +127,28 @@ fn a_cut_that_gets_no_names_harms_nothing() {
 }
 
 #[test]
+fn without_room_a_cut_is_refused_at_once_and_possible_again_later() {
+    let mut rig = node(6);
+    let mut log = Log::default();
+    grow(&mut rig, &mut log, 3);
+    assert!(rig.settle_all([GROUP].into_iter()));
+    rig.environment.machine.set_capacity(0);
+    // More than its last page has room for.
+    grow(&mut rig, &mut log, 3);
+    for _ in 0..2 {
+        // The first finds out that the disk is full, the second is told what is known.
+        ask(&mut rig, &log, leases());
+        let Err(NoCut::Full(fault)) = answer(&mut rig) else { panic!("there is no room") };
+        assert!(fault.error.is_full() && fault.path.starts_with("data/groups"), "{fault}");
+    }
+    rig.environment.machine.set_capacity(u64::MAX);
+    assert!(rig.settle_all([GROUP].into_iter()));
+    ask(&mut rig, &log, leases());
+    let cut = answer(&mut rig).expect("there is room again");
+    assert_eq!(content(&rig, &cut), expected(&log));
+}
+
+#[test]
 fn a_group_that_goes_or_is_damaged_gets_no_cut() {
     let mut rig = node(4);
     let mut log = Log::default();

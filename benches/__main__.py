@@ -12,6 +12,7 @@ from benches import (
     footprint,
     idle_connections,
     mailboxes,
+    partitions,
     round_trips,
     system_calls,
 )
@@ -28,6 +29,7 @@ _PARTS: Final[Mapping[str, Part]] = {
     "round-trips": round_trips.measure,
     "boundary": boundary.measure,
     "mailboxes": mailboxes.measure,
+    "partitions": partitions.measure,
 }
 _COUNTS: Final[tuple[Part, ...]] = (footprint.measure_memory, system_calls.measure, allocations.measure)
 

@@ -20,6 +20,7 @@ from tests.support.waiting import WAIT_MAX, until
 
 __all__ = [
     "FAULTY_START",
+    "FEW_DESCRIPTORS_START",
     "FRAME_BYTES_MAX",
     "RINGLESS_START",
     "ROOT_CREDENTIAL",
@@ -36,6 +37,7 @@ FRAME_BYTES_MAX = 1 << 20
 ROOT_CREDENTIAL: Mapping[str, str] = {"IGGY_ROOT_USERNAME": USERNAME, "IGGY_ROOT_PASSWORD": PASSWORD}
 
 FAULTY_START = Path(__file__).with_name("faulty_start.py")
+FEW_DESCRIPTORS_START = Path(__file__).with_name("few_descriptors_start.py")
 RINGLESS_START = Path(__file__).with_name("ringless_start.py")
 UNPRIVILEGED_START = Path(__file__).with_name("unprivileged_start.py")
 

@@ -2,16 +2,24 @@
 
 use std::collections::VecDeque;
 
-/// Things in the order of the blocks they wait for.
+/// Queues kept for their memory when nothing waits in them: as many as blocks are under way at a time, and as long as
+/// they get then. A start makes longer ones.
+const SPARE_MAX: usize = 4;
+const SPARE_THINGS_MAX: usize = 4096;
+
+/// Things in the order of the blocks they wait for; those of one block in the order they came.
 #[derive(Debug)]
 pub(super) struct Held<T> {
-    waiting: VecDeque<(u64, T)>,
+    /// A queue for each block that anything waits for, ascending. There are few blocks, and at a start as many things as
+    /// the shard has groups, of which half wait for an older block than the other half that came before.
+    waiting: VecDeque<(u64, VecDeque<T>)>,
+    spare: Vec<VecDeque<T>>,
     through: u64,
 }
 
 impl<T> Held<T> {
     pub(super) const fn new() -> Self {
-        Self { waiting: VecDeque::new(), through: 0 }
+        Self { waiting: VecDeque::new(), spare: Vec::new(), through: 0 }
     }
 
     /// Holds something until `block` is synced; gives it back at once if it is.
@@ -19,9 +27,13 @@ impl<T> Held<T> {
         if block <= self.through {
             return Some(thing);
         }
-        // Nearly always the newest block: positions grow as records are appended.
-        let place = self.waiting.partition_point(|(other, _)| *other <= block);
-        self.waiting.insert(place, (block, thing));
+        let place = self.waiting.partition_point(|(other, _)| *other < block);
+        if self.waiting.get(place).is_none_or(|(other, _)| *other != block) {
+            self.waiting.insert(place, (block, self.spare.pop().unwrap_or_default()));
+        }
+        if let Some((_, things)) = self.waiting.get_mut(place) {
+            things.push_back(thing);
+        }
         None
     }
 
@@ -32,8 +44,18 @@ impl<T> Held<T> {
 
     /// The next thing that may leave.
     pub(super) fn next(&mut self) -> Option<T> {
-        let ready = self.waiting.front().is_some_and(|(block, _)| *block <= self.through);
-        ready.then(|| self.waiting.pop_front()).flatten().map(|(_, thing)| thing)
+        loop {
+            let (_, things) = self.waiting.front_mut().filter(|(block, _)| *block <= self.through)?;
+            if let Some(thing) = things.pop_front() {
+                return Some(thing);
+            }
+            if let Some((_, empty)) = self.waiting.pop_front()
+                && self.spare.len() < SPARE_MAX
+                && empty.capacity() <= SPARE_THINGS_MAX
+            {
+                self.spare.push(empty);
+            }
+        }
     }
 }
 
@@ -51,5 +73,20 @@ mod tests {
         held.synced(2);
         assert_eq!(std::iter::from_fn(|| held.next()).collect::<String>(), "abc");
         assert_eq!(held.until(2, 'd'), Some('d'));
+        held.synced(9);
+        assert_eq!((held.next(), held.next()), (Some('z'), None));
+    }
+
+    /// Where each thing is moved for each that comes before it, this does not end.
+    #[test]
+    fn a_million_things_that_come_before_others_are_held_at_once() {
+        const THINGS: u64 = 1 << 20;
+        let mut held = Held::new();
+        for thing in 0..THINGS {
+            assert_eq!(held.until(2 - thing % 2, thing), None);
+        }
+        held.synced(2);
+        let left = std::iter::from_fn(|| held.next());
+        assert!(left.eq((1..THINGS).step_by(2).chain((0..THINGS).step_by(2))));
     }
 }

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use ng_sim::plan::Plan;
 use ng_sim::plants::Plant;
 use ng_sim::replay::{command, words};
-use ng_sim::run::{Failure, Summary, live, live_many, tell};
+use ng_sim::run::{Failure, Summary, Watcher, live, live_many, tell};
 use ng_sim::shrink::shrink;
-use ng_sim::summary::{Effort, in_full, in_short};
+use ng_sim::summary::{Effort, in_full, in_short, of_failure};
 
 mod arguments;
 
@@ -21,8 +21,9 @@ use arguments::{Many, Order};
 /// How often the line on a terminal changes.
 const PROGRESS: Duration = Duration::from_millis(500);
 
-/// Failures that are told one by one.
-const TOLD_MAX: usize = 5;
+/// How often a line goes where no terminal is, if there are more worlds than a moment's.
+const REPORT: Duration = Duration::from_secs(5);
+const REPORT_FROM: u64 = 100;
 
 fn main() -> ExitCode {
     match Order::read(std::env::args().skip(1)) {
@@ -38,24 +39,14 @@ fn main() -> ExitCode {
 
 fn live_them(many: &Many) -> ExitCode {
     let began = Instant::now();
-    let end = many.seconds.map(|seconds| began + Duration::from_secs(seconds));
-    let effort = || Effort { first_seed: many.seed, elapsed: began.elapsed(), threads: many.threads };
-    let mut progress = Progress::new();
-    let go_on = |summary: &Summary| {
-        progress.show(|| in_short(summary, &effort()));
-        end.is_none_or(|end| Instant::now() < end)
-    };
-    let summary = live_many(seeds(many), many.threads, |seed| plan(many, seed), go_on);
-    let effort = effort();
-    progress.clear();
+    let watch = Watch { many, began, progress: Progress::new(many.seeds) };
+    let summary = live_many(seeds(many), many.threads, |seed| plan(many, seed), watch);
+    let effort = effort(many, began);
     if let Some(path) = &many.summary
         && let Err(error) = std::fs::write(path, in_full(&summary, &effort))
     {
         eprintln!("{}: {error}", path.display());
         return ExitCode::FAILURE;
-    }
-    for failure in summary.failures.iter().take(TOLD_MAX) {
-        println!("seed {}: {}", failure.plan.seed, failure.verdict);
     }
     if let Some(first) = summary.failures.first() {
         let smallest = shrink(first);
@@ -64,6 +55,32 @@ fn live_them(many: &Many) -> ExitCode {
     }
     println!("{}", in_short(&summary, &effort));
     if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn effort(many: &Many, began: Instant) -> Effort {
+    Effort { first_seed: many.seed, elapsed: began.elapsed(), threads: many.threads }
+}
+
+/// Tells of a run while it lasts. One that is cut short loses nothing of what it found.
+struct Watch<'a> {
+    many: &'a Many,
+    began: Instant,
+    progress: Progress,
+}
+
+impl Watcher for Watch<'_> {
+    fn goes_on(&mut self, so_far: &Summary) -> bool {
+        let (many, began) = (self.many, self.began);
+        self.progress.show(|| in_short(so_far, &effort(many, began)));
+        many.seconds.is_none_or(|seconds| began.elapsed() < Duration::from_secs(seconds))
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.progress.clear();
+        println!("{}", of_failure(failure));
+        // Whoever reads this may not be a terminal: then lines are kept back until there are many.
+        let _ = std::io::stdout().flush();
+    }
 }
 
 /// The world of a seed: where what was chosen does not fit what was drawn, what was drawn.
@@ -77,7 +94,7 @@ fn seeds(many: &Many) -> Range<u64> {
 
 /// Looks for the first seed whose world fails with the bug, and does not without.
 fn find(plant: Plant, many: &Many) -> ExitCode {
-    let mut progress = Progress::new();
+    let mut progress = Progress::new(many.seeds);
     for seed in seeds(many) {
         progress.show(|| format!("{plant:?}: seed {seed}"));
         let sound = plan(many, seed);
@@ -85,11 +102,11 @@ fn find(plant: Plant, many: &Many) -> ExitCode {
         if live(&sound).is_err() {
             continue;
         }
-        progress.clear();
+        drop(progress);
         println!("{plant:?} is found by seed {seed}: {}", failure.verdict);
         return ExitCode::SUCCESS;
     }
-    progress.clear();
+    drop(progress);
     println!("{plant:?} is not found by {} seeds from {}", many.seeds, many.seed);
     ExitCode::FAILURE
 }
@@ -112,28 +129,44 @@ fn replay(plan: &Plan) -> ExitCode {
     }
 }
 
-/// A line that changes, if somebody looks.
+/// A line that changes on a terminal; elsewhere one more every few seconds of a long run.
 struct Progress {
     next: Option<Instant>,
+    on_terminal: bool,
 }
 
 impl Progress {
-    fn new() -> Self {
-        Self { next: std::io::stderr().is_terminal().then(Instant::now) }
+    fn new(worlds: u64) -> Self {
+        let on_terminal = std::io::stderr().is_terminal();
+        let now = Instant::now();
+        let next = if on_terminal { Some(now) } else { (worlds > REPORT_FROM).then_some(now + REPORT) };
+        Self { next, on_terminal }
     }
 
     fn show(&mut self, line: impl FnOnce() -> String) {
         let now = Instant::now();
-        if self.next.is_some_and(|next| next <= now) {
+        if self.next.is_none_or(|next| next > now) {
+            return;
+        }
+        if self.on_terminal {
             self.next = Some(now + PROGRESS);
             eprint!("\r\x1b[K{}", line());
-            let _ = std::io::stderr().flush();
+        } else {
+            self.next = Some(now + REPORT);
+            eprintln!("{}", line());
         }
+        let _ = std::io::stderr().flush();
     }
 
     fn clear(&self) {
-        if self.next.is_some() {
+        if self.on_terminal {
             eprint!("\r\x1b[K");
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

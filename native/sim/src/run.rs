@@ -53,15 +53,33 @@ pub fn tell(plan: &Plan) -> (Vec<String>, Result<Outcome, Failure>) {
     (world.story().map(str::to_owned).collect(), ended)
 }
 
-/// Lives the worlds of `seeds`, as `draw` draws them, on `threads` threads; `go_on` is asked before each.
+/// Looks on while worlds are lived.
+pub trait Watcher {
+    /// Asked before each world: whether it shall be lived.
+    fn goes_on(&mut self, so_far: &Summary) -> bool;
+
+    /// A world has failed just now.
+    fn failed(&mut self, failure: &Failure);
+}
+
+/// Nobody looks on: all worlds are lived.
+impl Watcher for () {
+    fn goes_on(&mut self, _: &Summary) -> bool {
+        true
+    }
+
+    fn failed(&mut self, _: &Failure) {}
+}
+
+/// Lives the worlds of `seeds`, as `draw` draws them, on `threads` threads.
 pub fn live_many(
     seeds: Range<u64>,
     threads: usize,
     draw: impl Fn(u64) -> Plan + Sync,
-    go_on: impl FnMut(&Summary) -> bool + Send,
+    watcher: impl Watcher + Send,
 ) -> Summary {
     let next = AtomicU64::new(seeds.start);
-    let shared = Mutex::new((Summary::default(), go_on));
+    let shared = Mutex::new((Summary::default(), watcher));
     let live_on = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -69,14 +87,18 @@ pub fn live_many(
                 return;
             }
             {
-                let (summary, go_on) = &mut *shared.lock().expect("no world panics here");
-                if !go_on(summary) {
+                let (summary, watcher) = &mut *shared.lock().expect("no world panics here");
+                if !watcher.goes_on(summary) {
                     return;
                 }
             }
             let plan = draw(seed);
             let lived = live(&plan);
-            shared.lock().expect("no world panics here").0.add(&plan, lived);
+            let (summary, watcher) = &mut *shared.lock().expect("no world panics here");
+            if let Err(failure) = &lived {
+                watcher.failed(failure);
+            }
+            summary.add(&plan, lived);
         }
     };
     thread::scope(|scope| {

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use crate::plan::LIFE;
 use crate::replay::command;
-use crate::run::Summary;
+use crate::run::{Failure, Summary};
+
+/// Characters of a verdict: some say where every replica stands.
+const VERDICT_MAX: usize = 400;
 
 /// What went into a run, beside the worlds.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +52,14 @@ pub fn in_full(summary: &Summary, effort: &Effort) -> String {
     }
     let _ = writeln!(page, "\nfailures: {}", summary.failures.len());
     for failure in &summary.failures {
-        let verdict: String = failure.verdict.chars().take(400).collect();
-        let _ = writeln!(page, "seed {}: {verdict}\n  {}", failure.plan.seed, command(&failure.plan));
+        let _ = writeln!(page, "{}", of_failure(failure));
     }
     page
+}
+
+/// Two lines: what is wrong with the world of which seed, and the command that lives it again.
+#[must_use]
+pub fn of_failure(failure: &Failure) -> String {
+    let verdict: String = failure.verdict.chars().take(VERDICT_MAX).collect();
+    format!("seed {}: {verdict}\n  {}", failure.plan.seed, command(&failure.plan))
 }

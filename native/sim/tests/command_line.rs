@@ -1,6 +1,7 @@
 //! The command line refuses nonsense with a sentence, and does what it is told.
 
-use std::process::{Command, Output};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Output, Stdio};
 
 fn run(words: &str) -> Output {
     let words = words.split_whitespace();
@@ -96,4 +97,49 @@ fn a_replay_tells_its_story() {
     assert!(told.starts_with("--seed 7 --shards "), "{told}");
     assert!(told.contains(" node 0 starts\n"), "{told}");
     assert!(told.lines().last().is_some_and(|last| last.starts_with("it ends well: ")), "{told}");
+}
+
+/// So many clients do not all have their turn in one life: every world of these ends with one that nobody answered.
+const CROWDED: &str = "--nodes 1 --faults none --registrants 0 --producers 2000 --threads 1";
+
+#[test]
+fn a_world_that_fails_is_told_at_once() {
+    let words = format!("--seed 1 --seconds 60 {CROWDED}");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_ng-sim"))
+        .args(words.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the simulator runs");
+    let mut lines = BufReader::new(run.stdout.take().expect("it was asked for")).lines();
+    let mut line = || lines.next().expect("a line").expect("words");
+    let (told, replay) = (line(), line());
+    run.kill().expect("it runs on");
+    run.wait().expect("it was ours");
+    assert!(told.starts_with("seed 1: client "), "{told}");
+    assert!(replay.contains("--replay --seed 1 "), "{replay}");
+    assert!(lines.next().is_none_or(|line| line.is_ok_and(|line| line.starts_with("seed 2: "))));
+}
+
+#[test]
+fn what_was_found_is_told_also_where_no_summary_can_be_written() {
+    let output = run(&format!("--seed 1 --seeds 1 {CROWDED} --summary /nowhere/at/all"));
+    let told = String::from_utf8(output.stdout).expect("words");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.starts_with("seed 1: client "), "{told}");
+}
+
+#[test]
+fn a_long_run_says_how_far_it_is() {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_ng-sim"))
+        .args(["--seconds", "600", "--threads", "1", "--nodes", "1", "--faults", "none"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the simulator runs");
+    let mut lines = BufReader::new(run.stderr.take().expect("it was asked for")).lines();
+    let line = lines.next().expect("a line").expect("words");
+    run.kill().expect("it runs on");
+    run.wait().expect("it was ours");
+    assert!(line.contains(" worlds, 0 failed; "), "{line}");
 }

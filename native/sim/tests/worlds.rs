@@ -16,7 +16,7 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 fn random_worlds_hold() {
     let (first, seeds) = (chosen("NG_SIM_SEED", 1), chosen("NG_SIM_SEEDS", SEEDS));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let summary = live_many(first..first + seeds, threads, |seed| Plan::draw(seed, None), |_| true);
+    let summary = live_many(first..first + seeds, threads, |seed| Plan::draw(seed, None), ());
     assert_eq!(summary.worlds, seeds);
     assert!(summary.acknowledged > 100 * seeds, "worlds in which something happens: {summary:?}");
     let smallest = summary.failures.first().map(shrink);

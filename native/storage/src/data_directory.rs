@@ -19,6 +19,7 @@ use crate::refusal::{Reason, Refusal};
 use crate::store::plan::Step;
 use crate::superblock::{Genesis, Superblock};
 use crate::superblock_writer::SuperblockWriter;
+use crate::sweep::sweep_shard;
 
 /// Who a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,7 @@ impl<E: Environment> DataDirectory<E> {
             JournalShell::recover(environment, hands.driver, journal, self.settings.journal, &floors)
                 .map_err(|fault| BootError::journal(home.directory(), fault))?;
         let offsets_skipped = accepted_loss::take(&mut hands, &home, &superblock, &entries, &mut recovered)?;
+        sweep_shard(&mut hands, &self.home, superblock.node, &entries, &recovered);
         Ok(OpenedShard {
             home,
             superblock,

@@ -36,6 +36,7 @@ pub mod segments_file;
 pub mod store;
 pub mod superblock;
 pub mod superblock_writer;
+mod sweep;
 
 /// The unit in which files are laid out: what direct I/O accepts on every device we know.
 pub const PAGE: usize = ng_io::buffer::PAGE;

@@ -139,6 +139,11 @@ impl Recovered {
         self.groups.ops()
     }
 
+    /// The groups of which anything counts, ascending, unless they were taken.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &RecoveredGroup> {
+        self.found.iter()
+    }
+
     /// The groups of which anything counts, ascending. Gives them away: whole headers are kept for the time of a start only.
     pub fn take_groups(&mut self) -> Vec<RecoveredGroup> {
         std::mem::take(&mut self.found)

@@ -10,3 +10,7 @@ mod mortal;
 mod real;
 mod resharding;
 mod rig;
+#[path = "../store/rig.rs"]
+#[allow(dead_code, reason = "the tests of the store use all of it")]
+mod store_rig;
+mod sweeping;

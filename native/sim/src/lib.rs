@@ -9,6 +9,7 @@
 mod agreement;
 mod boot;
 mod client;
+mod dropping;
 mod faults;
 pub mod judges;
 mod node;

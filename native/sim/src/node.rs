@@ -122,6 +122,12 @@ impl Node {
         }
     }
 
+    /// The shard that a group lives on, to give it something.
+    pub(crate) fn shard_of_mut(&mut self, group: u64) -> Option<&mut Shard> {
+        let shards = u16::try_from(self.shards.len()).ok().filter(|shards| *shards > 0)?;
+        self.shards.get_mut(usize::from(owner(group, shards)))
+    }
+
     /// The shard that a group lives on.
     #[must_use]
     pub(crate) fn shard_of(&self, group: u64) -> Option<&Shard> {

@@ -104,6 +104,8 @@ pub struct Plan {
     pub bad_disk: Option<u8>,
     /// Requests after which the clients fall silent.
     pub requests_max: u64,
+    /// Whether messages go: by age, by size, because somebody says so.
+    pub drops: bool,
     /// A known bug; only a build with the feature `plants` has it.
     pub plant: Option<Plant>,
 }
@@ -147,6 +149,7 @@ impl Plan {
             end: LIFE,
             bad_disk,
             requests_max: u64::MAX,
+            drops: Random::new(seed ^ 0x6472_6f70).flip(),
             plant: None,
         }
     }

@@ -26,7 +26,7 @@ pub fn words(plan: &Plan) -> String {
     let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
     let mut words = format!(
         "--seed {} --shards {} --faults {} --between-faults {} --partitions {} --registrants {} --producers {} \
-         --requests {} --bad-disk {}",
+         --requests {} --drops {} --bad-disk {}",
         plan.seed,
         shards.join(","),
         if faults.is_empty() { "none".to_owned() } else { faults.join(",") },
@@ -35,6 +35,7 @@ pub fn words(plan: &Plan) -> String {
         plan.registrants,
         plan.producers,
         if plan.requests_max == u64::MAX { "all".to_owned() } else { plan.requests_max.to_string() },
+        if plan.drops { "yes" } else { "no" },
         plan.bad_disk.map_or("none".to_owned(), |bad| bad.to_string()),
     );
     if let Some(plant) = plan.plant {
@@ -59,6 +60,9 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
         "--producers" => plan.producers = value.parse().map_err(bad)?,
         "--requests" if value == "all" => plan.requests_max = u64::MAX,
         "--requests" => plan.requests_max = value.parse().map_err(bad)?,
+        "--drops" if value == "yes" => plan.drops = true,
+        "--drops" if value == "no" => plan.drops = false,
+        "--drops" => return Err(format!("{word} is yes or no, not {value:?}")),
         "--bad-disk" if value == "none" => plan.bad_disk = None,
         "--bad-disk" => plan.bad_disk = Some(value.parse().map_err(bad)?),
         "--plant" => plan.plant = Some(plant(value)?),
@@ -147,6 +151,7 @@ mod tests {
             assert_eq!(check(&plan), Ok(()));
             plan.faults.truncate(1);
             plan.requests_max = seed;
+            plan.drops = !plan.drops;
             plan.shards = vec![1, 2];
             plan.bad_disk = None;
             assert_eq!(back(&words(&plan)), plan);

@@ -28,6 +28,9 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
         fewer.faults.remove(index);
         plans.push(fewer);
     }
+    if plan.drops {
+        plans.push(Plan { drops: false, ..plan.clone() });
+    }
     if plan.shards.iter().any(|shards| *shards > 1) {
         plans.push(Plan { shards: vec![1; plan.shards.len()], ..plan.clone() });
     }

@@ -11,13 +11,14 @@ use ng_wire::replica::Op;
 
 use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
-use crate::judges::{History, Messages, Promises, Verdict};
+use crate::dropping::begin_dropping;
+use crate::judges::{History, Messages, Promises, Verdict, judge_files};
 use crate::node::{MILLI, Node};
 use crate::plan::{Fault, Plan};
 use crate::story::Story;
 
-/// When clients ask nothing new any more, before the end, in milliseconds.
-const SILENCE: u64 = 4_000;
+/// When clients ask nothing new any more, and no more messages go, before the end, in milliseconds.
+pub(crate) const SILENCE: u64 = 4_000;
 
 /// Rounds at one moment after which something is done over and over.
 const STILL_MAX: u64 = 100_000;
@@ -33,6 +34,8 @@ pub(crate) enum Happening {
     Answer { ticket: Ticket, answer: LogAnswer },
     Fault,
     Ambush,
+    Drop,
+    Silence,
     Start { node: u8 },
     Heal { node: u8 },
 }
@@ -60,7 +63,9 @@ pub struct World {
     pub(crate) network: SimulatedNetwork,
     clients: Vec<Client>,
     tickets: BTreeMap<Ticket, usize>,
-    next_ticket: u64,
+    pub(crate) next_ticket: u64,
+    /// How often somebody asked for a purge, by group.
+    pub(crate) purges: BTreeMap<u64, u64>,
     happenings: BinaryHeap<Reverse<(u64, u64)>>,
     content: BTreeMap<u64, Happening>,
     sequence: u64,
@@ -94,6 +99,7 @@ impl World {
             clients: clients(&plan),
             tickets: BTreeMap::new(),
             next_ticket: 1,
+            purges: BTreeMap::new(),
             happenings: BinaryHeap::new(),
             content: BTreeMap::new(),
             sequence: 0,
@@ -117,6 +123,10 @@ impl World {
             world.at(100 * MILLI, Happening::Ask { client });
         }
         world.at(world.plan.between_faults * MILLI, Happening::Fault);
+        if world.plan.drops {
+            world.at(500 * MILLI, Happening::Drop);
+            world.at(world.plan.end.saturating_sub(SILENCE) * MILLI, Happening::Silence);
+        }
         world
     }
 
@@ -227,6 +237,8 @@ impl World {
             Happening::Answer { ticket, answer } => self.answered(ticket, &answer)?,
             Happening::Fault => self.strike(),
             Happening::Ambush => self.strike_now(),
+            Happening::Drop => self.order_to_drop(),
+            Happening::Silence => self.end_dropping(),
             Happening::Start { node } => self.start(node)?,
             Happening::Heal { node } => self.heal(node),
         }
@@ -385,8 +397,12 @@ impl World {
             }
             Err(refused) => return Err(Verdict(format!("node {number} does not start: {refused}"))),
         }
-        for group in self.groups() {
-            let node = &self.nodes[usize::from(number)];
+        let (groups, drops) = (self.groups(), self.drops());
+        let node = &mut self.nodes[usize::from(number)];
+        if drops {
+            begin_dropping(&self.plan, &groups, node);
+        }
+        for group in groups {
             if let Some(log) = node.shard_of(group).map(|shard| &shard.log) {
                 let begins = log.status(group).map_or(Op::ZERO, |status| status.commit_min);
                 self.history.begins(number, group, begins);
@@ -456,6 +472,7 @@ impl World {
             for group in partitions.filter(|group| !self.is_halted(*group)) {
                 let file = |path: &Path| node.environment.file_bytes(path);
                 self.messages.judge(node.number, group, &home, file)?;
+                judge_files(node.number, group, &home, &node.environment)?;
             }
         }
         Ok(())

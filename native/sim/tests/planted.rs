@@ -55,11 +55,12 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 }
 
 impl Found {
+    /// The world of a seed, in which every message stays: so the seeds were recorded.
     fn plan(&self, seed: u64) -> Plan {
-        let Some(stage) = self.stage else { return Plan::draw(seed, None) };
+        let Some(stage) = self.stage else { return Plan { drops: false, ..Plan::draw(seed, None) } };
         let bad_disk = stage.faults.iter().any(|fault| matches!(fault, Rot | Wipe));
         let bad_disk = bad_disk.then_some(u8::try_from(seed % 3).expect("below three"));
-        let drawn = Plan::draw(seed, Some(stage.nodes));
+        let drawn = Plan { drops: false, ..Plan::draw(seed, Some(stage.nodes)) };
         Plan { faults: stage.faults.to_vec(), between_faults: stage.between_faults, bad_disk, ..drawn }
     }
 

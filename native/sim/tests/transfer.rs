@@ -155,3 +155,19 @@ fn segments_that_lack_or_add_or_change_a_batch_are_wrong() {
     }
     verdict(&messages, &rotten).expect_err("one is no batch any more");
 }
+
+#[test]
+fn of_messages_that_were_dropped_some_may_be_left() {
+    let all: Vec<_> = (0..6).map(batch).collect();
+    let mut messages = judge(6);
+    let root = PrepareHeader::root(GROUP, 1);
+    let header = PrepareHeader { op: Op(7), operation: LogOperation::TruncatePrefix.code(), ..root };
+    let reply = [0_u64.to_le_bytes(), 4_u64.to_le_bytes()].concat();
+    messages.executes(&header, &Arc::new(4_u64.to_le_bytes().to_vec()), &reply);
+    for kept in [&all[..], &all[4..], &[&all[..2], &all[4..]].concat(), &[&all[2..3], &all[4..]].concat()] {
+        assert_eq!(verdict(&messages, &files(kept)), Ok(()));
+    }
+    for wrong in [&all[5..], &all[..5], &[&all[4..], &all[..2]].concat()] {
+        verdict(&messages, &files(wrong)).expect_err("it is not what was kept");
+    }
+}

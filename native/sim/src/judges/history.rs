@@ -73,7 +73,7 @@ impl History {
                 let identity = identity_of(header, body);
                 history.push(Entry { header: *header, identity, reply: reply.to_vec() });
                 self.executes_once(header, identity)?;
-                self.count_offsets(header, body)
+                self.count_offsets(header, body, reply)
             }
             None => Err(Verdict(format!(
                 "node {node} executes op {} of group {group}, and nobody executed the one before",
@@ -118,7 +118,7 @@ impl History {
         }
     }
 
-    fn count_offsets(&mut self, header: &PrepareHeader, body: &[u8]) -> Result<(), Verdict> {
+    fn count_offsets(&mut self, header: &PrepareHeader, body: &[u8], reply: &[u8]) -> Result<(), Verdict> {
         let group = header.group;
         let next = self.next_offset.entry(group).or_default();
         match LogOperation::from_code(header.operation) {
@@ -134,7 +134,7 @@ impl History {
                 }
                 *next += u64::from(batch.count);
             }
-            Some(LogOperation::Purge) => *next = 0,
+            Some(LogOperation::Purge) if reply.first() == Some(&0) => *next = 0,
             _ => {}
         }
         Ok(())

@@ -2,15 +2,16 @@
 //! nothing else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ng_io::SimulatedEnvironment;
 use ng_storage::PAGE;
 use ng_storage::footer::Footer;
 use ng_storage::home::Home;
 use ng_storage::segment::{Found, look};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
-use ng_wire::batch::verify;
+use ng_wire::batch::{BatchHeader, verify};
 use ng_wire::replica::{LogOperation, Op, PrepareHeader};
 
 use super::Verdict;
@@ -63,24 +64,39 @@ impl Messages {
         let wrong = |what: String| Verdict(format!("segments of group {group:x} at node {node}: {what}"));
         let found = stored(group, home, file).map_err(wrong)?;
         let Some(kept) = self.groups.get(&group) else { return Ok(()) };
-        let dropped = kept.batches.len().saturating_sub(found.len());
-        let last_dropped = dropped.checked_sub(1).and_then(|last| kept.batches.get(last));
-        if let Some((op, batch)) = last_dropped
-            && verify(batch).is_ok_and(|batch| batch.last_offset >= kept.first_offset)
-        {
-            let (all, found) = (kept.batches.len(), found.len());
-            return Err(wrong(format!("{found} batches of {all}, that of op {op} or another is missing")));
+        let mut found = found.iter().peekable();
+        for (op, batch) in &kept.batches {
+            if found.next_if(|found| *found == batch.as_ref()).is_some() {
+                continue;
+            }
+            // Segments go as a whole, and not at the same places everywhere: of what was dropped some may be left.
+            if verify(batch).is_ok_and(|batch| batch.last_offset >= kept.first_offset) {
+                let offset = |batch: &[u8]| BatchHeader::decode(batch).map(|header| header.base_offset);
+                let (wanted, stands) = (offset(batch), found.peek().map(|found| offset(found)));
+                return Err(wrong(format!(
+                    "the batch of op {op}, {wanted:?}, should stand where {stands:?} does; messages from {} are kept",
+                    kept.first_offset
+                )));
+            }
         }
-        let expected: Vec<&[u8]> =
-            kept.batches[dropped..].iter().map(|(_, batch)| batch.as_slice()).collect();
-        let pairs = expected.iter().zip(&found).zip(&kept.batches[dropped..]);
-        if let Some((_, (op, _))) = pairs.into_iter().find(|((expected, found), _)| *expected != found) {
-            return Err(wrong(format!("another batch stands where that of op {op} should")));
+        match found.count() {
+            0 => Ok(()),
+            more => Err(wrong(format!("{more} batches were never executed, or purged"))),
         }
-        if found.len() > expected.len() {
-            return Err(wrong(format!("{} batches, and {} were executed", found.len(), expected.len())));
-        }
-        Ok(())
+    }
+}
+
+/// Looks for files of segments that the list of a group dropped, and that no crash may leave behind for good.
+pub fn judge_files(node: u8, group: u64, home: &Home, machine: &SimulatedEnvironment) -> Result<(), Verdict> {
+    let home = home.group(group);
+    let listed = machine.file_bytes(&home.segments()).and_then(|bytes| SegmentsFile::decode(&bytes).ok());
+    let Some(listed) = listed else { return Ok(()) };
+    let first = listed.segments.first().map_or(listed.next_offset, |entry| entry.base_offset);
+    let base = |path: &PathBuf| path.file_name()?.to_str()?.get(..20)?.parse::<u64>().ok();
+    let names = machine.file_names().into_iter().filter(|path| path.starts_with(home.directory()));
+    match names.into_iter().find(|path| base(path).is_some_and(|base| base < first)) {
+        None => Ok(()),
+        Some(path) => Err(Verdict(format!("node {node} keeps {}, which nothing names", path.display()))),
     }
 }
 

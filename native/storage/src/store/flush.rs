@@ -91,7 +91,7 @@ impl Group {
             plan.push(Step::SyncDirectory(self.home.directory()));
             self.put_list(&mut plan, listed);
         }
-        (Running::Appending { count, listed }, plan)
+        (Running::Appending { count, listed, end }, plan)
     }
 
     /// Zeroes for what a write that was cut short may have left behind `end`.
@@ -125,8 +125,11 @@ impl Group {
     fn seal(&self, tail: &Tail) -> (Running, Plan) {
         let (footer, entry, index) = tail.seal(self.id);
         let path = self.home.segment(&entry);
-        let offset = tail.bytes.next_multiple_of(PAGE as u64);
-        let buffer = paged(&[&footer]);
+        // The last page is written again: behind its batches there may be something of a write that was cut short.
+        let rest = tail.partial.len();
+        let padding = vec![0; rest.next_multiple_of(PAGE) - rest];
+        let offset = tail.bytes - rest as u64;
+        let buffer = paged(&[&tail.partial, &padding, &footer]);
         let end = offset + buffer.len() as u64;
         let mut plan = vec![Step::Write { path: path.clone(), offset, buffer, batches: true }];
         plan.extend(self.stale_bytes(end).map(|(offset, buffer)| Step::Write {
@@ -142,7 +145,7 @@ impl Group {
         listed.segments.push(entry);
         listed.first_op = 0;
         self.put_list(&mut plan, &listed);
-        (Running::Sealing { listed }, plan)
+        (Running::Sealing { listed, end }, plan)
     }
 
     fn carry_out(&mut self, order: Order, trash: impl FnOnce() -> Trash) -> (Running, Plan) {
@@ -229,8 +232,8 @@ impl Group {
     pub(super) fn carried_out(&mut self, running: Running, effects: &mut Vec<Effect>) {
         let group = self.id;
         match running {
-            Running::Appending { count, listed } => self.appended(count, listed, effects),
-            Running::Sealing { listed } => self.sealed_tail(listed, effects),
+            Running::Appending { count, listed, .. } => self.appended(count, listed, effects),
+            Running::Sealing { listed, .. } => self.sealed_tail(listed, effects),
             Running::Purging { listed, op, .. } => {
                 self.set_list(listed);
                 self.tail = None;

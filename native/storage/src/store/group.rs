@@ -120,9 +120,12 @@ pub(super) enum Running {
     Appending {
         count: usize,
         listed: Option<SegmentsFile>,
+        /// What may be written of the segment if this fails.
+        end: u64,
     },
     Sealing {
         listed: SegmentsFile,
+        end: u64,
     },
     Purging {
         listed: SegmentsFile,
@@ -357,15 +360,28 @@ impl Group {
             }
             Running::Removing => Order::Remove,
             Running::DroppingState { op } => Order::DropState { op },
+            Running::Appending { end, .. } => {
+                self.note_stale(end);
+                return true;
+            }
+            Running::Sealing { end, .. } => {
+                self.note_stale(end);
+                self.rolls = true;
+                return true;
+            }
             // An index that is not written is made again when it is needed.
-            Running::Appending { .. }
-            | Running::Sealing { .. }
-            | Running::Opening(_)
-            | Running::WritingIndex => return true,
+            Running::Opening(_) | Running::WritingIndex => return true,
             Running::Reading { .. } | Running::WritingState { .. } | Running::Cutting { .. } => return false,
         };
         self.orders.push_front(order);
         true
+    }
+
+    /// Up to there the unsealed segment may hold something of a write that failed.
+    fn note_stale(&mut self, end: u64) {
+        if let Some(tail) = &mut self.tail {
+            tail.stale_to = tail.stale_to.max(end);
+        }
     }
 
     /// The steps that make the directory, if it is not there.

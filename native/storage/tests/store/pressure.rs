@@ -5,6 +5,7 @@ use std::time::Duration;
 use ng_io::Environment;
 use ng_io::simulated::Faults;
 use ng_storage::home::Home;
+use ng_storage::store::Effect;
 
 use crate::expected::{Log, Said, check};
 use crate::mortal::Mortal;
@@ -162,4 +163,57 @@ fn a_forgotten_group_opens_again_and_goes_on() {
         assert_eq!(rig.store.held(7), None);
     }
     check(&environment.machine, &rig.home, 7, &log, "after it was forgotten");
+}
+
+/// Seals what a group appends to, and holds the file against its log.
+fn seal_and_check(rig: &mut Rig<Mortal>, log: &Log, what: &str) {
+    rig.act(|store, effects| store.roll(7, effects));
+    rig.hear("it is sealed", |effect| matches!(effect, Effect::Sealed { group: 7 }));
+    check(&rig.environment.machine, &rig.home, 7, log, what);
+}
+
+#[test]
+fn a_segment_that_is_sealed_behind_a_write_that_was_cut_short_ends_with_zeroes() {
+    for seed in 0..200 {
+        let environment = Mortal::new(seed);
+        let (mut first, mut log) = (rig(&environment), Log::default());
+        append(&mut first, &mut log, 7, 3, 700);
+        assert!(first.settle_all([7].into_iter()));
+        let safe = log.head();
+        append(&mut first, &mut log, 7, 4, 900);
+        environment.cut_after(1 + seed % 3);
+        first.settle_all([7].into_iter());
+        drop(first);
+        environment.restart();
+        let mut second = Rig::new(&environment, Home::new("data"), 2);
+        second.open(7, None);
+        assert!(second.settle(7) && second.damaged.is_empty());
+        let held = second.store.held(7).and_then(|held| held.last_offset).expect("the first three are there");
+        assert!(held + 1 >= safe, "seed {seed}");
+        log.said.truncate(usize::try_from(held + 1).expect("a short log"));
+        seal_and_check(&mut second, &log, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn a_segment_that_is_sealed_when_a_full_disk_has_room_again_ends_with_zeroes() {
+    for pages in 0..12 {
+        let environment = Mortal::new(pages);
+        let (mut rig, mut log) = (rig(&environment), Log::default());
+        append(&mut rig, &mut log, 7, 3, 700);
+        assert!(rig.settle_all([7].into_iter()));
+        let machine = &environment.machine;
+        let used: u64 = machine.file_names().iter().filter_map(|name| machine.file_length(name).ok()).sum();
+        machine.set_capacity(used + pages * 512);
+        let before = log.said.len();
+        append(&mut rig, &mut log, 7, 8, 900);
+        for _ in 0..100 {
+            rig.work(Duration::from_millis(10));
+        }
+        environment.machine.set_capacity(u64::MAX);
+        rig.act(|store, effects| store.roll(7, effects));
+        assert!(rig.settle_all([7].into_iter()));
+        assert!(log.said.len() > before);
+        check(&environment.machine, &rig.home, 7, &log, &format!("{pages} sectors were left"));
+    }
 }

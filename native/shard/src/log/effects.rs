@@ -81,10 +81,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             _ => None,
         };
-        let waits = Waits::Message { group: id, to, message: Box::new(message), body };
-        if let Some(waits) = self.held.until(block, waits) {
-            self.let_go(waits);
-        }
+        self.hold_message(block, Waits::Message { group: id, to, message: Box::new(message), body });
     }
 
     /// Executes what was handed out, as far as the bodies are here.

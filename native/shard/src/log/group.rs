@@ -33,6 +33,8 @@ pub(super) struct Group {
     pub(super) waiting: BTreeMap<Op, Ticket>,
     /// The block that says that what was recovered, or founded, is there for good.
     pub(super) recovered_block: u64,
+    /// The block of its last record of a view: what it promised there must never be forgotten.
+    pub(super) sworn_block: u64,
     /// The journal's blocks of what the replica appended and is not known to be synced.
     appended: VecDeque<(Position, u64)>,
     /// The number that clients know the partition by, once it is told.
@@ -83,6 +85,7 @@ impl Group {
             executing: 0,
             waiting: BTreeMap::new(),
             recovered_block,
+            sworn_block: recovered_block,
             appended: VecDeque::new(),
             index: None,
             fresh: false,

@@ -46,6 +46,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let synced = self.journal.synced_through();
                 if let Some(group) = self.groups.get_mut(&id) {
                     group.appended(position, at.block, synced);
+                    if matches!(record, Record::View(_)) && self.identity.nodes > 1 {
+                        group.sworn_block = at.block;
+                        self.journal.prove(at.block);
+                    }
                 }
             }
             Err(refused) => self.refused(id, record, refused),
@@ -71,6 +75,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     journal::Effect::Durable { through, records } => {
                         self.gathering.durable(records + self.journal.waiting());
                         self.held.synced(through);
+                        self.promised.synced(self.journal.proven_through());
                     }
                     journal::Effect::Damaged { group, op } => self.damaged(group, Op(op)),
                     journal::Effect::Fatal(fault) => {
@@ -83,7 +88,27 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
+    /// Lets a message go once the journal is synced up to a block. One for another node says what view this one is in, and
+    /// that is a promise: it also waits until a later block vouches for the record of the view. A start that finds that record
+    /// rotten knows then that it was there.
+    pub(super) fn hold_message(&mut self, block: u64, waits: Waits) {
+        let sworn = match &waits {
+            Waits::Message { group, to, .. } if *to != self.identity.node => self.groups.get(group),
+            _ => None,
+        };
+        let sworn_block = sworn.map_or(0, |group| group.sworn_block);
+        let proven = self.promised.until(sworn_block, (block, waits));
+        if let Some(waits) = proven.and_then(|(block, waits)| self.held.until(block, waits)) {
+            self.let_go(waits);
+        }
+    }
+
     pub(super) fn release_held(&mut self) {
+        while let Some((block, waits)) = self.promised.next() {
+            if let Some(waits) = self.held.until(block, waits) {
+                self.let_go(waits);
+            }
+        }
         while let Some(waits) = self.held.next() {
             self.let_go(waits);
         }

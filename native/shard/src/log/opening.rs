@@ -210,6 +210,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             metadata,
             wheel: Wheel::new(now),
             held: Held::new(),
+            promised: Held::new(),
             reads: files.reads,
             work: VecDeque::new(),
             executable: BTreeSet::new(),
@@ -239,6 +240,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             silent: Vec::new(),
         };
         log.planted.in_journal(&mut log.journal);
+        if log.identity.nodes > 1 {
+            // What was promised in the lives before may lie in blocks that nothing vouches for yet.
+            log.journal.prove(first_block);
+        }
         log
     }
 

@@ -134,10 +134,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 }
             }
             Purpose::Send { to, block, message } => {
-                let waits = Waits::Message { group: id, to, message, body: Some(body) };
-                if let Some(waits) = self.held.until(block, waits) {
-                    self.let_go(waits);
-                }
+                self.hold_message(block, Waits::Message { group: id, to, message, body: Some(body) });
             }
         }
     }

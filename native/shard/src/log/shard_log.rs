@@ -113,6 +113,8 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) wheel: Wheel,
     pub(super) pairs: Pairs,
     pub(super) held: Held<Waits>,
+    /// Messages to other nodes that wait until a promise cannot be forgotten, each with the block that it waits for then.
+    pub(super) promised: Held<(u64, Waits)>,
     pub(super) reads: Reads,
     pub(super) work: VecDeque<Work>,
     /// Groups whose execution may go on.

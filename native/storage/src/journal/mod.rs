@@ -10,6 +10,7 @@ mod groups;
 mod losses;
 mod notes;
 mod plant;
+mod proof;
 mod queue;
 mod reclaim;
 mod recovered;

@@ -8,6 +8,7 @@ use ng_io::{Buffer, IoError};
 use super::groups::{Groups, RecordCopy};
 use super::losses::Losses;
 use super::plant::{Plant, Planted};
+use super::proof::Proof;
 use super::queue::{Forming, Queue};
 use super::reclaim::Reclaim;
 use super::recovery::Recovered;
@@ -41,6 +42,7 @@ pub struct PrepareJournal {
     /// What the sync under way covers, and its file.
     syncing: Option<(u64, u32)>,
     pub(super) synced_through: u64,
+    proof: Proof,
     /// Files of the incarnation before that must be synced before the first block says that they are.
     inherited: VecDeque<u32>,
     /// What the last formed block said of `synced_through`, and the last formed block with records in it.
@@ -105,6 +107,7 @@ impl PrepareJournal {
             unsynced: VecDeque::new(),
             syncing: None,
             synced_through: recovered.proven,
+            proof: Proof::of(recovered.proven),
             told_through: 0,
             last_records: 0,
             failed: false,
@@ -188,6 +191,17 @@ impl PrepareJournal {
         self.synced_through
     }
 
+    /// Blocks up to here will be known to have been synced, whatever becomes of them on the disk.
+    #[must_use]
+    pub const fn proven_through(&self) -> u64 {
+        self.proof.through()
+    }
+
+    /// Has a block proven as soon as it is synced, by one behind it.
+    pub fn prove(&mut self, block: u64) {
+        self.proof.want(block);
+    }
+
     /// Files that the ring has grown to.
     #[must_use]
     pub const fn files(&self) -> u32 {
@@ -254,7 +268,7 @@ impl PrepareJournal {
         self.queue.forget_spare();
     }
 
-    fn fail(&mut self, file: u32, error: IoError, effects: &mut Vec<Effect>) {
+    pub(super) fn fail(&mut self, file: u32, error: IoError, effects: &mut Vec<Effect>) {
         self.failed = true;
         effects.push(Effect::Fatal(JournalFault { file, error }));
     }
@@ -324,6 +338,7 @@ impl PrepareJournal {
         self.settle(&forming, sequence);
         let records = forming.records();
         self.told_through = header.synced_through;
+        self.proof.formed(sequence, header.synced_through);
         if records > 0 {
             self.last_records = sequence;
         }
@@ -382,6 +397,9 @@ impl PrepareJournal {
 
     fn durable(&mut self, through: u64, records: usize, effects: &mut Vec<Effect>) {
         self.synced_through = through;
+        if self.proof.synced(through, self.told_through) {
+            self.queue.want_block();
+        }
         effects.push(Effect::Durable { through, records });
         self.reclaim_synced();
     }

@@ -86,6 +86,14 @@ pub enum BootError {
         /// What is lost, each by name.
         losses: Vec<String>,
     },
+    /// So much of a journal is lost, and in so many places, that it cannot be listed. What is whole between them may not be
+    /// dropped with it.
+    #[error("{}: more ranges of blocks are lost than a journal lists. Restore the directory from a copy, or move it away and \
+        let the node begin anew", path.display())]
+    Shattered {
+        /// The journal's directory.
+        path: PathBuf,
+    },
     /// The live records of a change of the shard count do not fit.
     #[error("{}: {reason}. The shard count stays as it was", path.display())]
     NotMoved {

@@ -114,6 +114,9 @@ impl<E: Environment> DataDirectory<E> {
         let (shell, mut recovered) =
             JournalShell::recover(environment, hands.driver, journal, self.settings.journal, &floors)
                 .map_err(|fault| BootError::journal(home.directory(), fault))?;
+        if recovered.is_shattered(&self.settings.journal) {
+            return Err(BootError::Shattered { path: home.directory().to_owned() });
+        }
         let offsets_skipped = accepted_loss::take(&mut hands, &home, &superblock, &entries, &mut recovered)?;
         sweep_shard(&mut hands, &self.home, superblock.node, &entries, &recovered);
         Ok(OpenedShard {

@@ -174,10 +174,16 @@ impl LostBlocks {
 }
 
 impl MarkBody {
+    /// How long a body of so many ranges is.
+    #[must_use]
+    pub const fn bytes_of(ranges: usize) -> usize {
+        8 + 24 * ranges
+    }
+
     /// The body's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(8 + 24 * self.lost.len());
+        let mut bytes = Vec::with_capacity(Self::bytes_of(self.lost.len()));
         put_u32(&mut bytes, count32(self.lost.len()));
         put_u32(&mut bytes, 0);
         for lost in &self.lost {

@@ -5,11 +5,16 @@
 
 use std::sync::Arc;
 
+use ng_io::IoError;
+
 use super::plant::Plant;
 use super::scan::FileScan;
 use super::{Effect, Position, PrepareJournal, notes};
 use crate::block::BlockHeader;
 use crate::record::{RecordHeader, RecordKind, body_is_whole};
+
+/// What a disk says that loses what it was given.
+const EIO: i32 = 5;
 
 /// How far the oldest file has come.
 #[derive(Debug, Default)]
@@ -96,7 +101,11 @@ impl PrepareJournal {
             return;
         }
         let nameless = self.groups.in_file(file);
-        self.losses.add(nameless.iter().map(|(.., block)| *block));
+        self.losses.add(nameless.iter().map(|(.., block)| *block), self.oldest);
+        if !self.losses.fit(self.limits.body_bytes_max()) {
+            // Never more than is lost, and never less: what cannot be listed must not be gone on over.
+            return self.fail(file, IoError::new("list lost blocks", EIO), effects);
+        }
         for (group, op, slot, _) in nameless {
             self.groups.lose(slot);
             effects.push(Effect::Damaged { group, op });

@@ -7,7 +7,7 @@ use super::losses::{Loss, Losses};
 use super::recovery::subject;
 use super::scan::{FoundBlock, FoundRecord};
 use super::space::Space;
-use super::{Located, Position, SlotState, UNSYNCED_MAX};
+use super::{Limits, Located, Position, SlotState, UNSYNCED_MAX};
 use crate::manifest::GroupEntry;
 use crate::record::{RecordHeader, RecordKind};
 use crate::record_body::{InstallBody, LostBlocks, OpenBody, ViewBody};
@@ -166,6 +166,12 @@ impl Recovered {
     #[must_use]
     pub fn losses(&self) -> Vec<Loss> {
         self.losses.told()
+    }
+
+    /// Whether so many ranges are lost that a journal with these limits cannot list them: nothing may go on from there.
+    #[must_use]
+    pub fn is_shattered(&self, limits: &Limits) -> bool {
+        !self.losses.fit(limits.body_bytes_max())
     }
 
     /// The number of the first block that the next incarnation writes.

@@ -35,7 +35,7 @@ pub fn recover(
         recovered.damage.push(Damage::Everything);
         let last = recovered.next_sequence() - 1;
         let standing = Standing::Proven;
-        recovered.losses = Losses::new(vec![LostBlocks { first: 1, last, standing }]);
+        recovered.losses = Losses::new(vec![LostBlocks { first: 1, last, standing }], 0);
         return recovered;
     };
     blocks.retain(|block| block.header.sequence >= head.oldest);
@@ -55,7 +55,7 @@ pub fn recover(
     losses.extend(recovered.missing(&blocks, &declared));
     losses.extend(recovered.missing_behind_head(remains));
     losses.extend(recovered.unreadable_notes(&blocks));
-    recovered.losses = Losses::new(losses);
+    recovered.losses = Losses::new(losses, recovered.oldest);
     let proven = recovered.proven;
     blocks.retain(|block| block.header.sequence <= proven || block.is_whole());
     for block in &blocks {

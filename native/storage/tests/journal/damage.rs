@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ng_io::SimulatedEnvironment;
-use ng_storage::block::{BlockHeader, KIND};
+use ng_storage::block::{BlockHeader, BlockRecord, KIND};
 use ng_storage::journal::recovery::{Damage, recover};
-use ng_storage::journal::scan::{FoundBlock, Remains};
+use ng_storage::journal::scan::{FoundBlock, FoundRecord, Remains};
 use ng_storage::journal::{Event, SlotState};
 use ng_storage::record::{RecordHeader, RecordKind};
-use ng_storage::record_body::InstallBody;
+use ng_storage::record_body::{InstallBody, LostBlocks, MarkBody, Standing};
 
 use crate::rig::{Found, LIMITS, Rig, path, prepare};
 
@@ -250,6 +250,77 @@ fn a_block_that_the_next_one_was_not_written_behind_is_damage() {
         recover(phantom, &Remains::default(), 2, &BTreeMap::new()).damage,
         [Damage::Blocks { first: 66, last: 66 }]
     );
+}
+
+/// A record in a block that holds it alone, behind the one before.
+fn block_of(sequence: u64, header: RecordHeader, body: Vec<u8>) -> FoundBlock {
+    let block = BlockHeader {
+        journal: 1,
+        previous: u128::from(sequence - 1),
+        sequence,
+        incarnation: 1,
+        synced_through: sequence - 1,
+        oldest: 1,
+        offset: (sequence - 1) * 4096,
+        file: 0,
+        bytes: 4096,
+        records: 1,
+        directory_checksum: 0,
+    };
+    let record = BlockRecord { header, checksum: header.checksum(), body_start: 416, whole: true };
+    FoundBlock {
+        header: block,
+        checksum: u128::from(sequence),
+        records: Some(vec![FoundRecord { record, body }]),
+    }
+}
+
+#[test]
+fn a_block_between_two_that_are_lost_is_not_lost_however_many_there_are() {
+    const LOST: u64 = 100;
+    let is_lost = |block: u64| block % 3 == 1 && block < 3 * LOST;
+    let mut blocks: Vec<_> =
+        (1..=3 * LOST).map(|op| block_of(op, prepare(5, op, 1, &body(op)), Vec::new())).collect();
+    let lost = (1..3 * LOST).filter(|block| is_lost(*block));
+    let lost = lost.map(|block| LostBlocks { first: block, last: block, standing: Standing::Unproven });
+    let mark = MarkBody { lost: lost.collect() }.encode();
+    blocks.push(block_of(3 * LOST + 1, RecordHeader::of(RecordKind::Mark, 0, &mark), mark));
+
+    let first = recover(blocks.clone(), &Remains::default(), 2, &BTreeMap::new());
+    let told = first.losses();
+    let listed = told.iter().map(|loss| LostBlocks {
+        first: loss.first,
+        last: loss.last,
+        standing: Standing::Unproven,
+    });
+    let again = MarkBody { lost: listed.collect() }.encode();
+    blocks.push(block_of(3 * LOST + 2, RecordHeader::of(RecordKind::Mark, 0, &again), again));
+    let second = recover(blocks, &Remains::default(), 2, &BTreeMap::new());
+    for recovered in [first, second] {
+        for op in 1..=3 * LOST {
+            assert_eq!(recovered.locate(5, op).is_some(), !is_lost(op), "op {op}: {told:?}");
+        }
+        assert!(!recovered.is_shattered(&LIMITS), "a mark can list them");
+    }
+}
+
+#[test]
+fn a_journal_that_is_lost_in_more_places_than_it_can_list_is_told_so() {
+    let shattered = |count: u64| {
+        let lost = (1..=count).map(|number| LostBlocks {
+            first: 2 * number,
+            last: 2 * number,
+            standing: Standing::Unproven,
+        });
+        let mark = MarkBody { lost: lost.collect() }.encode();
+        let block = block_of(2 * count + 1, RecordHeader::of(RecordKind::Mark, 0, &mark), mark);
+        let header = BlockHeader { oldest: 2 * count + 1, ..block.header };
+        let counts = recover(vec![block.clone()], &Remains::default(), 2, &BTreeMap::new());
+        let gone = recover(vec![FoundBlock { header, ..block }], &Remains::default(), 2, &BTreeMap::new());
+        assert!(!gone.is_shattered(&LIMITS) && gone.losses().len() <= 64, "nothing counts between them");
+        counts.is_shattered(&LIMITS)
+    };
+    assert!(!shattered(900) && shattered(1_100));
 }
 
 #[test]

@@ -196,6 +196,7 @@ def manifest_groups(data: bytes) -> list[tuple[int, int, int, list[tuple[int, in
     for _ in range(count):
         group, last = struct.unpack_from("<QQ", data, position)
         (offsets,) = struct.unpack_from("<I", data, position + 32)
+        (gaps,) = struct.unpack_from("<I", data, position + 48)
         (op,) = struct.unpack_from("<Q", data, position + 64 + 72)
         position += 224
         stored = []
@@ -203,6 +204,7 @@ def manifest_groups(data: bytes) -> list[tuple[int, int, int, list[tuple[int, in
             kind, consumer, offset = struct.unpack_from("<B7xQQ", data, position)
             stored.append((kind, consumer, offset))
             position += 24
+        position += 16 * gaps
         groups.append((group, op, last, stored))
     return groups
 

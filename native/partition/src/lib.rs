@@ -11,6 +11,7 @@
 
 mod applied;
 pub mod fetch;
+mod gaps;
 mod offsets;
 mod offsets_ahead;
 mod partition;
@@ -19,6 +20,7 @@ mod stamper;
 mod state;
 
 pub use applied::{Applied, Effect};
+pub use gaps::Gaps;
 pub use offsets_ahead::OffsetsAhead;
 pub use partition::Partition;
 #[cfg(any(test, feature = "plants"))]

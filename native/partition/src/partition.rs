@@ -91,10 +91,12 @@ impl Partition {
                 state.purge_generation = generation;
                 (state.last_offset, state.first_offset) = (None, 0);
                 state.offsets.clear();
+                state.gaps.clear();
                 Effect::Purge { generation }
             }
             PartitionOp::TruncatePrefix { offset } => {
                 state.first_offset = state.first_offset.max(offset.min(state.next_offset()));
+                state.gaps.forget_before(state.first_offset);
                 Effect::TruncatePrefix { first_offset: state.first_offset }
             }
             PartitionOp::DropGroupOffsets { id } => {
@@ -117,6 +119,7 @@ impl Partition {
         if batch.first_offset < state.next_offset() && !self.planted.has(Plant::ReuseOffset) {
             return Err(Rejection::OffsetTaken);
         }
+        state.gaps.pass_over(state.next_offset(), batch.first_offset);
         state.last_offset = Some(batch.last_offset);
         state.last_timestamp = state.last_timestamp.max(batch.header.base_timestamp);
         Ok(Effect::Batch(batch))

@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use ng_wire::replica::ConsumerKind;
 
+use crate::gaps::Gaps;
+
 /// What a partition is told when it is opened, the same on every replica and in every life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionLimits {
@@ -40,6 +42,8 @@ pub struct PartitionState {
     /// Offsets below it are given to no further message, in no generation: an operator has accepted that
     /// acknowledged ones are lost. Else 0.
     pub skipped_to: u64,
+    /// Offsets of this generation that were given to no message.
+    pub gaps: Gaps,
     /// Stored offsets.
     pub offsets: BTreeMap<(ConsumerKind, u64), u64>,
 }

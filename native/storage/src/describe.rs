@@ -219,6 +219,7 @@ fn manifest(lines: &mut String, bytes: &[u8]) {
                     .number("skipped_to", entry.skipped_to)
                     .mark("anchor", entry.anchor.checksum())
                     .number("offsets", entry.offsets.len() as u64)
+                    .number("gaps", entry.gaps.len() as u64)
                     .end();
             }
         }

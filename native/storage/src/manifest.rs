@@ -10,6 +10,7 @@ use crate::refusal::{Reason, Refusal};
 
 const ENTRY: usize = 64 + RECORD_HEADER;
 const STORED_OFFSET: usize = 24;
+const GAP: usize = 16;
 const SIZE: usize = 128;
 
 /// The structure's marks and bounds.
@@ -47,6 +48,8 @@ pub struct GroupEntry {
     pub anchor: RecordHeader,
     /// Ascending by consumer.
     pub offsets: Vec<StoredOffset>,
+    /// First and last of the offsets that were given to no message, between others that were; ascending and apart.
+    pub gaps: Vec<(u64, u64)>,
 }
 
 /// How far one consumer has come.
@@ -131,7 +134,7 @@ impl GroupEntry {
     }
 
     fn encode(&self, into: &mut Vec<u8>) {
-        into.reserve(ENTRY + STORED_OFFSET * self.offsets.len());
+        into.reserve(ENTRY + STORED_OFFSET * self.offsets.len() + GAP * self.gaps.len());
         for field in [self.group, self.last_offset, self.purge_generation, self.first_offset] {
             put_u64(into, field);
         }
@@ -139,13 +142,18 @@ impl GroupEntry {
         put_u8(into, u8::from(self.fenced));
         put_zero(into, 3);
         put_u64(into, self.skipped_to);
-        put_zero(into, 16);
+        put_u32(into, count32(self.gaps.len()));
+        put_zero(into, 12);
         self.anchor.encode(into);
         for stored in &self.offsets {
             put_u8(into, stored.kind);
             put_zero(into, 7);
             put_u64(into, stored.id);
             put_u64(into, stored.offset);
+        }
+        for (first, last) in &self.gaps {
+            put_u64(into, *first);
+            put_u64(into, *last);
         }
     }
 
@@ -162,7 +170,8 @@ impl GroupEntry {
         };
         fields.zero("reserved", 3)?;
         let skipped_to = fields.u64("skipped to")?;
-        fields.zero("reserved", 16)?;
+        let gap_count = fields.u32("gaps")?;
+        fields.zero("reserved", 12)?;
         let (anchor, _) = RecordHeader::decode(fields.bytes("anchor", RECORD_HEADER)?)?;
         if anchor.group != group {
             return Err(fields.refuse("anchor", Reason::Value(anchor.group)));
@@ -180,6 +189,29 @@ impl GroupEntry {
             }
             offsets.push(stored);
         }
-        Ok(Self { group, last_offset, purge_generation, first_offset, fenced, skipped_to, anchor, offsets })
+        let gaps = decode_gaps(fields, gap_count)?;
+        Ok(Self {
+            group,
+            last_offset,
+            purge_generation,
+            first_offset,
+            fenced,
+            skipped_to,
+            anchor,
+            offsets,
+            gaps,
+        })
     }
+}
+
+fn decode_gaps(fields: &mut Fields<'_>, count: u32) -> Result<Vec<(u64, u64)>, Refusal> {
+    let mut gaps: Vec<(u64, u64)> = Vec::new();
+    for number in 0..count {
+        let (first, last) = (fields.u64("gap")?, fields.u64("gap")?);
+        if first > last || gaps.last().is_some_and(|(_, before)| *before >= first) {
+            return Err(fields.refuse("gap", Reason::Order(u64::from(number))));
+        }
+        gaps.push((first, last));
+    }
+    Ok(gaps)
 }

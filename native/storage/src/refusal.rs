@@ -46,6 +46,9 @@ pub enum Reason {
     /// Entries that must ascend do not.
     #[error("entry {0} is out of order")]
     Order(u64),
+    /// Something that must be there, by its number, is not.
+    #[error("{0} is missing")]
+    Missing(u64),
     /// Two copies of one sequence say different things.
     #[error("copies of one sequence differ")]
     Fork,

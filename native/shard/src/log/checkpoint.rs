@@ -307,5 +307,6 @@ fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader) -> Group
         skipped_to: 0,
         anchor,
         offsets: Vec::new(),
+        gaps: Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! The state of a group, but for its messages, as bytes: what an install record holds and a transfer brings.
 
-use ng_partition::{Partition, PartitionLimits, PartitionState};
+use ng_partition::{Gaps, Partition, PartitionLimits, PartitionState};
 use ng_storage::manifest::{GroupEntry, StoredOffset};
 use ng_storage::metadata_state::MetadataState;
 use ng_storage::record::RecordHeader;
@@ -24,6 +24,7 @@ pub(super) fn entry_of(partition: &Partition, anchor: &PrepareHeader) -> GroupEn
         skipped_to: state.skipped_to,
         anchor: (*anchor).into(),
         offsets: offsets.collect(),
+        gaps: state.gaps.iter().collect(),
     }
 }
 
@@ -42,6 +43,7 @@ pub(super) fn partition_at(entry: &GroupEntry, limits: PartitionLimits) -> Parti
         purge_generation: entry.purge_generation,
         fenced: entry.fenced,
         skipped_to: entry.skipped_to,
+        gaps: Gaps::kept(entry.gaps.clone()),
         offsets: stored.collect(),
     };
     Partition::restore(state, limits)

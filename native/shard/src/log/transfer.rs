@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ng_io::Environment;
 use ng_storage::manifest::GroupEntry;
 use ng_storage::record_body::InstallBody;
-use ng_storage::store::ReceivedBatches;
+use ng_storage::store::{ReceivedBatches, Whole};
 use ng_vsr::{ClientTable, Event, Ticks};
 use ng_wire::replica::{Content, FetchState, Op, PrepareHeader, StateChunk, xxh3_128};
 
@@ -224,7 +224,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         } else if entry.purge_generation > held {
             store.purge(id, entry.purge_generation, op.0, effects);
         }
-        let batches = ReceivedBatches::new(entry.purge_generation, first, bytes, max);
+        let whole = Whole {
+            first,
+            kept_from: entry.first_offset,
+            last_offset: next_offset.checked_sub(1),
+            gaps: entry.gaps.clone(),
+        };
+        let batches = ReceivedBatches::new(entry.purge_generation, whole, bytes, max);
         incoming.stage = Stage::Messages(Box::new(batches));
         Some(())
     }

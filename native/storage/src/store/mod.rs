@@ -39,7 +39,7 @@ pub use export::{ExportPlan, ExportedFile};
 pub use fetch::{Fetch, Fetched};
 pub use locate::{LastBegin, Sought};
 pub use readers::READERS;
-pub use received::ReceivedBatches;
+pub use received::{ReceivedBatches, Whole};
 pub use segments::SegmentStore;
 pub use spans::Span;
 pub use walk::FoundBatches;

@@ -7,6 +7,32 @@ use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, verify_front};
 use super::CommittedBatch;
 use crate::refusal::{Reason, Refusal};
 
+/// Which offsets batches that come must have between them, so that none is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The first one that comes. What lies before `kept_from` may be missing: it was dropped, and not everywhere at once.
+    pub first: u64,
+    /// Messages from here on are kept.
+    pub kept_from: u64,
+    /// The last one.
+    pub last_offset: Option<u64>,
+    /// Offsets that were given to no message.
+    pub gaps: Vec<(u64, u64)>,
+}
+
+impl Whole {
+    /// The first offset that is missing if a batch, or the end, comes at `found` where `next` should.
+    fn missing(&self, next: u64, found: u64) -> Option<u64> {
+        let mut wanted = next.max(self.kept_from);
+        for (first, last) in &self.gaps {
+            if (*first..=*last).contains(&wanted) {
+                wanted = last + 1;
+            }
+        }
+        (wanted < found).then_some(wanted)
+    }
+}
+
 /// What has come of the batches of a group. At most one batch and the last piece are kept in memory.
 #[derive(Debug)]
 pub struct ReceivedBatches {
@@ -15,16 +41,17 @@ pub struct ReceivedBatches {
     left: u64,
     batch_bytes_max: u64,
     last_offset: Option<u64>,
+    whole: Whole,
     /// What came and is no whole batch yet.
     carried: Vec<u8>,
 }
 
 impl ReceivedBatches {
-    /// `bytes` of batches are to come, of this purge generation and from offset `first` on.
+    /// `bytes` of batches are to come, of this purge generation.
     #[must_use]
-    pub const fn new(generation: u64, first: u64, bytes: u64, batch_bytes_max: u64) -> Self {
-        let last_offset = first.checked_sub(1);
-        Self { generation, left: bytes, batch_bytes_max, last_offset, carried: Vec::new() }
+    pub const fn new(generation: u64, whole: Whole, bytes: u64, batch_bytes_max: u64) -> Self {
+        let last_offset = whole.first.checked_sub(1);
+        Self { generation, left: bytes, batch_bytes_max, last_offset, whole, carried: Vec::new() }
     }
 
     /// The purge generation.
@@ -54,6 +81,7 @@ impl ReceivedBatches {
             if self.last_offset.is_some_and(|last| base_offset <= last) {
                 return Err(Refusal::new("batch", "base offset", Reason::Order(base_offset)));
             }
+            self.miss_nothing_before(base_offset)?;
             whole.push(CommittedBatch {
                 op,
                 generation: self.generation,
@@ -68,7 +96,19 @@ impl ReceivedBatches {
         }
         self.carried.drain(..taken);
         self.left -= taken as u64;
+        if self.is_whole() {
+            self.miss_nothing_before(self.whole.last_offset.map_or(0, |last| last + 1))?;
+        }
         Ok(whole)
+    }
+
+    /// A source that lost a segment, or a batch, without knowing must not pass that on.
+    fn miss_nothing_before(&self, offset: u64) -> Result<(), Refusal> {
+        let next = self.last_offset.map_or(0, |last| last + 1);
+        match self.whole.missing(next, offset) {
+            None => Ok(()),
+            Some(missing) => Err(Refusal::new("batches", "offset", Reason::Missing(missing))),
+        }
     }
 
     /// How long the batch is that begins there, if that is known.

@@ -71,6 +71,7 @@ pub(crate) fn entry(group: u64, op: u64) -> GroupEntry {
         skipped_to: 0,
         anchor: RecordHeader { op, ..RecordHeader::of(RecordKind::Prepare, group, b"anchor") },
         offsets: Vec::new(),
+        gaps: Vec::new(),
     }
 }
 

@@ -156,6 +156,7 @@ proptest! {
                 skipped_to: seed >> 3,
                 anchor: RecordHeader { op: seed, ..RecordHeader::of(RecordKind::Prepare, group, b"anchor") },
                 offsets: if group & 1 == 0 { offsets.clone() } else { Vec::new() },
+                gaps: if group & 2 == 0 { vec![(3, 3), (7, 9 + (group >> 1))] } else { Vec::new() },
             })
             .collect();
         let manifest = Manifest { node: values::NODE, sequence: seed, shard: 1, groups };

@@ -142,6 +142,7 @@ pub(crate) fn manifest() -> Manifest {
         skipped_to: 0,
         anchor: prepare(7, 11, b"the first body"),
         offsets,
+        gaps: Vec::new(),
     };
     let second = GroupEntry {
         group: 8,
@@ -152,6 +153,7 @@ pub(crate) fn manifest() -> Manifest {
         skipped_to: 0,
         anchor: prepare(8, 11, b"another body"),
         offsets: Vec::new(),
+        gaps: Vec::new(),
     };
     Manifest { node: NODE, sequence: 9, shard: 3, groups: vec![first, second] }
 }

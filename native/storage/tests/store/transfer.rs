@@ -5,7 +5,7 @@ use std::time::Duration;
 use ng_storage::PAGE;
 use ng_storage::home::Home;
 use ng_storage::metadata_state::MetadataState;
-use ng_storage::store::{CommittedBatch, Effect, ExportPlan, ExportedFile, ReceivedBatches};
+use ng_storage::store::{CommittedBatch, Effect, ExportPlan, ExportedFile, ReceivedBatches, Whole};
 
 use crate::expected::{Log, Said, check};
 use crate::mortal::Mortal;
@@ -93,7 +93,17 @@ fn position(log: &Log, offset: u64) -> usize {
 }
 
 fn received(stream: &[u8], first: u64, piece: usize) -> Result<Vec<CommittedBatch>, String> {
-    let mut received = ReceivedBatches::new(0, first, stream.len() as u64, LIMITS.batch_bytes_max);
+    received_of(stream, &whole(first, 13), piece)
+}
+
+/// Batches of a generation without gaps and truncations.
+fn whole(first: u64, last: u64) -> Whole {
+    Whole { first, kept_from: 0, last_offset: Some(last), gaps: Vec::new() }
+}
+
+fn received_of(stream: &[u8], whole: &Whole, piece: usize) -> Result<Vec<CommittedBatch>, String> {
+    let (first, bytes) = (whole.first, stream.len() as u64);
+    let mut received = ReceivedBatches::new(0, whole.clone(), bytes, LIMITS.batch_bytes_max);
     let mut batches = Vec::new();
     for piece in stream.chunks(piece) {
         batches.extend(received.feed(piece, first + 1).map_err(|refusal| refusal.to_string())?);
@@ -200,8 +210,32 @@ fn batches_may_be_cut_anywhere_and_no_change_to_them_passes() {
     received(&[&stream[..], &[0]].concat(), 0, PIECE).expect_err("there is one more");
     received(&[&stream[..], &stream[..]].concat(), 0, PIECE).expect_err("offsets go back");
     received(&stream, 1, PIECE).expect_err("it begins with what is here already");
-    let mut more = ReceivedBatches::new(0, 0, stream.len() as u64 - 1, LIMITS.batch_bytes_max);
+    let mut more = ReceivedBatches::new(0, whole(0, 13), stream.len() as u64 - 1, LIMITS.batch_bytes_max);
     more.feed(&stream, 1).expect_err("more than was announced");
+}
+
+#[test]
+fn a_source_that_leaves_out_a_batch_or_a_segment_is_refused() {
+    let (mut source, log, plan) = source();
+    let all = stream(&mut source, &plan);
+    let at = |offset: u64| if offset == 14 { all.len() } else { position(&log, offset) };
+    let holes = (0..14).flat_map(|from| (from + 1..=14).map(move |to| (from, to)));
+    for (from, to) in holes.filter(|hole| *hole != (0, 14)) {
+        let holed = [&all[..at(from)], &all[at(to)..]].concat();
+        let refused = received(&holed, 0, PIECE).expect_err("something is missing");
+        assert_eq!(refused, format!("batches: offset: {from} is missing"));
+        // What was dropped may be missing, and so may what was given to no message.
+        let dropped = Whole { kept_from: to, ..whole(0, 13) };
+        assert!(received_of(&holed, &dropped, PIECE).is_ok(), "{from} to {to}");
+        let passed_over = Whole { gaps: vec![(from, to - 1)], ..whole(0, 13) };
+        assert!(received_of(&holed, &passed_over, PIECE).is_ok(), "{from} to {to}");
+    }
+    for missing in 1..plan.files.len() {
+        let mut fewer = plan.clone();
+        fewer.files.remove(missing);
+        let holed = stream(&mut source, &fewer);
+        received(&holed, 0, PIECE).expect_err("a segment is missing");
+    }
 }
 
 #[test]

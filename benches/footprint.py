@@ -1,6 +1,8 @@
 """What a server costs that nobody uses: its start, its memory, its CPU."""
 
 import statistics
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -8,6 +10,7 @@ from typing import Final
 from benches import process
 from benches.figures import Figure
 from benches.nodes import backends, node, running
+from benches.programs import program
 from tests.support.node import Node
 
 __all__ = ["measure", "measure_memory"]
@@ -15,16 +18,26 @@ __all__ = ["measure", "measure_memory"]
 _MIB: Final = 2**20
 _STARTS: Final = 5
 _LOGINS: Final = 100
+_GROUPS: Final = 100_000
 _IDLE_SECONDS: Final = 10.0
 
 
 def measure() -> Iterator[Figure]:
     """Start, memory and idle CPU."""
+    yield _idle_group()
     yield Figure("start to READY", statistics.median(_starts()), "ms", f"median of {_STARTS} starts")
     for backend in backends():
         with running(backend) as server:
             yield from _memory(server, backend)
             yield _idle_cpu(server, backend)
+
+
+def _idle_group() -> Figure:
+    """Of many in one log, without the rest of a server."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(program("ng-shard", "idle_groups")), folder, str(_GROUPS)]
+        said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return Figure("memory of an idle group", int(said), "bytes", f"of {_GROUPS:,} in one log")
 
 
 def measure_memory() -> Iterator[Figure]:

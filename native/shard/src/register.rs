@@ -292,11 +292,11 @@ impl Registry {
         Some((asker.shard, answer))
     }
 
-    /// What the log says to a login or a logout.
-    pub fn logged(&mut self, ticket: Ticket, answer: LogAnswer) -> Option<Addressed> {
+    /// What the log says to a login or a logout. The number of a session is the op of its login, beyond those passed over.
+    pub fn logged(&mut self, ticket: Ticket, answer: LogAnswer, passed_over: u64) -> Option<Addressed> {
         match self.enrolments.answered(ticket, answer)? {
             (Enrolment::Login { asker, user_id }, LogAnswer::Done { op, reply }) if is_accepted(&reply) => {
-                let bound = Bound { session: op.0, user_id };
+                let bound = Bound { session: op.0 + passed_over, user_id };
                 let is_there = self.open_session(&asker, bound);
                 is_there.then(|| (asker.shard, asker.answer(Answer::Session(bound))))
             }

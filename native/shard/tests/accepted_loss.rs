@@ -151,7 +151,8 @@ impl Process {
         left
     }
 
-    fn ask(&mut self, group: u64, operation: LogOperation, client: u128, body: &[u8]) {
+    /// Asks until it is done; returns the op.
+    fn ask(&mut self, group: u64, operation: LogOperation, client: u128, body: &[u8]) -> u64 {
         let mut asked = false;
         for _ in 0..10_000 {
             if !asked {
@@ -165,7 +166,7 @@ impl Process {
             }
             for left in self.turn() {
                 match left {
-                    Outgoing::Answer { answer: LogAnswer::Done { .. }, .. } => return,
+                    Outgoing::Answer { answer: LogAnswer::Done { op, .. }, .. } => return op.0,
                     Outgoing::Answer { answer: LogAnswer::Busy | LogAnswer::NotPrimary, .. } => asked = false,
                     Outgoing::Answer { answer, .. } => panic!("{answer:?}"),
                     _ => {}
@@ -175,9 +176,30 @@ impl Process {
         panic!("no answer of {group:x}: {:?} {:?} asked {asked}", self.log.status(group), self.log.counts());
     }
 
+    /// Logs a client in; returns the number of its session.
+    fn log_in(&mut self, client: u128) -> u64 {
+        self.ask(METADATA, LogOperation::Register, client, &[]) + self.log.sessions_passed_over()
+    }
+
+    /// What a client is told that logs out of a session.
+    fn log_out(&mut self, client: u128, session: u64) -> LogAnswer {
+        let (operation, level, request) = (LogOperation::Logout, Level::Persisted, u64::MAX);
+        let logout =
+            LogRequest { group: METADATA, client, session, request, operation, level, body: Vec::new() };
+        self.log.request(Ticket(2), logout);
+        for _ in 0..10_000 {
+            for left in self.turn() {
+                if let Outgoing::Answer { ticket: Ticket(2), answer } = left {
+                    return answer;
+                }
+            }
+        }
+        panic!("no answer to a logout");
+    }
+
     /// Sends three messages to each partition and a login; returns the last offsets.
     fn work(&mut self, client: u128) -> [u64; 2] {
-        self.ask(METADATA, LogOperation::Register, client, &[]);
+        self.log_in(client);
         PARTITIONS.map(|group| {
             self.ask(group, LogOperation::Batch, client, &build(1, &[b"one", b"two", b"three"]));
             self.log.partition(group).and_then(|state| state.last_offset).expect("messages")
@@ -303,6 +325,48 @@ fn a_loss_that_was_accepted_by_name_is_gone_on_over() {
     for part in [".block-", ".ops-", ".open", ".view"] {
         assert!(named.iter().any(|name| name.contains(part)), "{part}: {named:?}");
     }
+}
+
+#[test]
+fn no_session_gets_the_number_of_one_that_was_lost() {
+    let (whole, _) = worked();
+    let mut refused = 0;
+    for place in places(&whole).into_iter().step_by(2) {
+        let environment = SimulatedEnvironment::new(5);
+        let mut process = start(&environment).expect("a new directory");
+        let mut given: Vec<u64> = (1..5).map(|client| process.log_in(client)).collect();
+        process.rest();
+        drop(process);
+        environment.kill();
+        assert!(environment.rot(&journal(), place, 1));
+        if let Err(told) = start(&environment) {
+            assert!(matches!(told, Refused::Log(LogRefusal::Damaged { .. })), "byte {place}: {told:?}");
+            environment.kill();
+            accept(&environment, &home(), &names(&environment)).expect("exactly what is lost");
+            refused += 1;
+        }
+        environment.kill();
+        for life in 0..3 {
+            let mut process = start(&environment).expect("it was accepted, or is not lost");
+            let session = process.log_in(1);
+            assert!(!given.contains(&session), "byte {place}, life {life}: {session} was given before");
+            let old = given[3];
+            assert_eq!(process.log_out(1, old), LogAnswer::NoSession, "byte {place}, life {life}");
+            assert!(
+                matches!(process.log_out(1, session), LogAnswer::Done { .. }),
+                "byte {place}, life {life}"
+            );
+            given.push(session);
+            if life == 0 {
+                drop(process);
+                environment.cut_power();
+            } else {
+                process.stop();
+                environment.kill();
+            }
+        }
+    }
+    assert!(refused > 10, "{refused}");
 }
 
 #[test]

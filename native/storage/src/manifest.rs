@@ -42,7 +42,8 @@ pub struct GroupEntry {
     pub first_offset: u64,
     /// Whether the partition takes no messages.
     pub fenced: bool,
-    /// Offsets below it are given to no further message, whatever the last one is: a loss was accepted. Else 0.
+    /// Offsets below it are given to no further message, whatever the last one is: a loss was accepted. Else 0. Of the
+    /// metadata: by how much the numbers of sessions are higher than the ops of their logins.
     pub skipped_to: u64,
     /// The prepare of the checkpointed op: everything up to it is in segments or in this entry.
     pub anchor: RecordHeader,

@@ -78,7 +78,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let (body_check, checksum) = body_checksum(operation, &body);
         let event = Event::Request(Request {
             client,
-            session,
+            session: self.op_of_session(id, operation, session),
             request,
             operation: operation.code(),
             level,
@@ -93,6 +93,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.propose_offsets(id);
         }
         Ok(())
+    }
+
+    /// The op of the login by which the log knows a session; none that ever was for a number that was passed over.
+    fn op_of_session(&self, id: u64, operation: LogOperation, session: u64) -> u64 {
+        if id != METADATA || operation == LogOperation::Register {
+            return session;
+        }
+        session.checked_sub(self.sessions_passed_over).unwrap_or(u64::MAX)
     }
 
     /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is executed: until

@@ -221,7 +221,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                         .store
                         .write_state(&metadata_state(&anchor, clients, machine), &mut storing.effects);
                 }
-                metadata_entry(id, anchor.into())
+                metadata_entry(id, anchor.into(), self.sessions_passed_over)
             }
         };
         checkpoint.captured.insert(id, anchor.op);
@@ -297,14 +297,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 }
 
 /// The metadata group has its state in a file of its own; the entry says of which operation.
-fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader) -> GroupEntry {
+fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader, passed_over: u64) -> GroupEntry {
     GroupEntry {
         group,
         last_offset: u64::MAX,
         purge_generation: 0,
         first_offset: 0,
         fenced: false,
-        skipped_to: 0,
+        skipped_to: passed_over,
         anchor,
         offsets: Vec::new(),
         gaps: Vec::new(),

@@ -159,6 +159,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             found.into_iter().map(|group| (group.group, group)).collect();
         let mut entries: BTreeMap<u64, GroupEntry> =
             entries.into_iter().map(|entry| (entry.group, entry)).collect();
+        let passed_over = entries.get(&METADATA).map_or(0, |entry| entry.skipped_to);
+        log.sessions_passed_over = passed_over.saturating_add(birth.offsets_skipped);
         let mut groups: BTreeMap<u64, u32> = parts.expected.into_iter().collect();
         let kept = entries.iter().map(|(id, entry)| (*id, entry.anchor.epoch));
         for (id, epoch) in kept.chain(found.iter().map(|(id, found)| (*id, found.epoch))) {
@@ -235,6 +237,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             watched: false,
             planted,
             nonce: files.nonce,
+            sessions_passed_over: 0,
             ending: BTreeSet::new(),
             due: Vec::new(),
             silent: Vec::new(),

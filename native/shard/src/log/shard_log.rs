@@ -144,6 +144,8 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) planted: Planted,
     /// Of this life of the node; see [`super::LogParts::nonce`].
     pub(super) nonce: u64,
+    /// What the numbers of sessions are beyond the ops of their logins: see [`ShardLog::sessions_passed_over`].
+    pub(super) sessions_passed_over: u64,
     /// Groups that have ended and whose files are not gone yet.
     pub(super) ending: BTreeSet<u64>,
     /// Kept empty between turns, for their capacity.
@@ -245,6 +247,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// The same, to give it what it waits for.
     pub const fn metadata_mut(&mut self) -> &mut M {
         &mut self.metadata
+    }
+
+    /// By how much the number of a session is higher than the op of its login: an operator has accepted that logins are lost,
+    /// and no number is given out again. Requests carry these numbers.
+    #[must_use]
+    pub const fn sessions_passed_over(&self) -> u64 {
+        self.sessions_passed_over
     }
 
     /// Where a group stands, if it is of this shard.

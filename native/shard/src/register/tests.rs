@@ -75,7 +75,7 @@ impl Rig {
             operations.push(request.operation);
             self.op += 1;
             let done = LogAnswer::Done { op: Op(self.op), reply: vec![0] };
-            answers.extend(self.registry.logged(ticket, done).map(|(_, answer)| answer.answer));
+            answers.extend(self.registry.logged(ticket, done, 0).map(|(_, answer)| answer.answer));
         }
         (operations, answers)
     }
@@ -187,9 +187,9 @@ fn a_log_that_cannot_execute_a_login_refuses_it() {
     rig.log_in(client_id, 1);
     assert!(rig.accept().is_none());
     let asked = rig.registry.log_requests();
-    assert!(rig.registry.logged(asked[0].0, LogAnswer::Busy).is_none(), "it is asked again");
+    assert!(rig.registry.logged(asked[0].0, LogAnswer::Busy, 0).is_none(), "it is asked again");
     let asked = rig.registry.log_requests();
-    let (_, refused) = rig.registry.logged(asked[0].0, LogAnswer::Unsupported).expect("an answer");
+    let (_, refused) = rig.registry.logged(asked[0].0, LogAnswer::Unsupported, 0).expect("an answer");
     assert!(matches!(refused.answer, Answer::Evicted(EvictionReason::SessionError)));
 }
 

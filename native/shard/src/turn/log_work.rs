@@ -60,7 +60,9 @@ impl<E: Environment> Shard<E> {
         let now = self.desk.now;
         let addressed = match Asking::of(ticket) {
             Some((Asking::Enrolments, ticket)) => {
-                self.desk.registry.as_mut().and_then(|registry| registry.logged(Ticket(ticket), answer))
+                let passed_over = self.log.sessions_passed_over();
+                let registry = self.desk.registry.as_mut();
+                registry.and_then(|registry| registry.logged(Ticket(ticket), answer, passed_over))
             }
             Some((Asking::Metadata, ticket)) => {
                 self.desk.metadata.as_mut().and_then(|commands| commands.logged(ticket, answer, now))

@@ -67,8 +67,8 @@ int64_t codec_arena_size(uint32_t columns,
  Decodes batches of a segment to columns in `arena` and returns the number of rows.
 
  `asked` holds ten numbers: valid bytes of the segment from the piece on, lowest offset of the next batch, partition,
- whether payloads are hashed, columns, most rows, first offset, end offset, first time, last time. `key` is the name of
- the header that is the key. `told` gets five numbers: bytes consumed, lowest offset of the next batch, first offset to
+ whether payloads are hashed, columns, most rows, first offset, end offset, first time, last time. `key` is the
+ rule of the keys: `none`, `id`, `header:NAME` or `json:/PATH`. `told` gets five numbers: bytes consumed, lowest offset of the next batch, first offset to
  go on with, why it ended (0 end, 1 more bytes are needed, 2 full, 3 damage, which `engine_last_error` explains), bytes
  needed; then start and length of each of the twenty buffers.
 
@@ -173,6 +173,63 @@ int64_t codec_write_footer(const uint64_t *asked,
                            uint64_t *needed);
 
 /*
+ Makes an empty table of bytes that are zero. `seed` is what keys are hashed with: nobody who sends messages knows it.
+
+ # Safety
+ `table` points to `capacity` writable bytes.
+ */
+int64_t codec_newest_begin(uint8_t *table,
+                           uintptr_t capacity,
+                           uint64_t seed);
+
+/*
+ Takes the messages of a piece of a segment into account; returns how many of them have an identity.
+
+ `asked` holds valid bytes of the segment from the piece on, lowest offset of the next batch, partition, and whether
+ messages without a key are identified by their ids. `key` is the rule of the keys: `none`, `id`, `header:NAME` or
+ `json:/PATH`. `told` gets bytes consumed, lowest offset of the next batch, messages, why it ended (0 end, 1 more bytes
+ are needed, 2 a larger table is, 3 damage, which `engine_last_error` explains), bytes needed.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to four numbers, `key` to
+ `key_length` bytes; `table` points to `capacity` writable bytes, `told` to five writable numbers.
+ */
+int64_t codec_newest_add(const uint8_t *piece,
+                         uintptr_t piece_length,
+                         const uint64_t *asked,
+                         const uint8_t *key,
+                         uintptr_t key_length,
+                         uint8_t *table,
+                         uintptr_t capacity,
+                         uint64_t *told);
+
+/*
+ Moves a table into a larger one that is empty.
+
+ # Safety
+ `table` points to `capacity` writable bytes, `larger` to `larger_capacity` others.
+ */
+int64_t codec_newest_move(uint8_t *table,
+                          uintptr_t capacity,
+                          uint8_t *larger,
+                          uintptr_t larger_capacity);
+
+/*
+ Fills `buffer` with the offsets of the newest messages, ascending, eight bytes each; tombstones that were appended before
+ `horizon`, microseconds, are left out. Returns the number of bytes.
+
+ # Safety
+ `table` points to `capacity` writable bytes; `buffer` points to `buffer_capacity` writable bytes; `needed` is null or points
+ to a writable number.
+ */
+int64_t codec_newest_offsets(uint8_t *table,
+                             uintptr_t capacity,
+                             uint64_t horizon,
+                             uint8_t *buffer,
+                             uintptr_t buffer_capacity,
+                             uint64_t *needed);
+
+/*
  Copies batches of a segment with only those messages whose offsets `kept` names; returns the number of bytes.
 
  `asked` holds valid bytes of the segment from the piece on, lowest offset of the next batch, partition. `kept` holds
@@ -193,6 +250,30 @@ int64_t codec_rewrite(const uint8_t *piece,
                       uint8_t *buffer,
                       uintptr_t capacity,
                       uint64_t *needed,
+                      uint64_t *told);
+
+/*
+ Copies batches of a segment without the messages that have an identity and are not the newest of it; returns the number of
+ bytes.
+
+ `asked` and `key` are those of `codec_newest_add`, and `newest` offsets as `codec_newest_offsets` tells them. `told` gets
+ bytes consumed, lowest offset of the next batch, messages kept, least and greatest timestamp of their batches (2^64 - 1
+ and 0: none), why it ended, bytes needed. As many bytes as the piece has are always enough.
+
+ # Safety
+ `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to four numbers, `key` to
+ `key_length` bytes, `newest` to `newest_length` bytes; `buffer` points to `capacity` writable bytes, `told` to seven
+ writable numbers.
+ */
+int64_t codec_compact(const uint8_t *piece,
+                      uintptr_t piece_length,
+                      const uint64_t *asked,
+                      const uint8_t *key,
+                      uintptr_t key_length,
+                      const uint8_t *newest,
+                      uintptr_t newest_length,
+                      uint8_t *buffer,
+                      uintptr_t capacity,
                       uint64_t *told);
 
 /*

@@ -28,10 +28,22 @@ pub(crate) unsafe fn copy_in(data: *const u8, length: usize) -> Result<Vec<u8>, 
 /// # Safety
 /// `data` points to `length` readable bytes that nobody writes while the view is in use, or `length` is 0.
 pub(crate) unsafe fn view<'a>(data: *const u8, length: usize) -> Result<&'a [u8], Failure> {
+    if length > BYTES_MAX {
+        return Err(Failure::new(Status::Invalid, "an absurd length"));
+    }
+    // SAFETY: passed on as the caller gave it.
+    unsafe { view_unbounded(data, length) }
+}
+
+/// The same of a list that may be as long as the caller's memory.
+///
+/// # Safety
+/// As of [`view`].
+pub(crate) unsafe fn view_unbounded<'a>(data: *const u8, length: usize) -> Result<&'a [u8], Failure> {
     if length == 0 {
         return Ok(&[]);
     }
-    if data.is_null() || length > BYTES_MAX {
+    if data.is_null() || isize::try_from(length).is_err() {
         return Err(Failure::new(Status::Invalid, "a null pointer or an absurd length"));
     }
     // SAFETY: the caller vouches for `length` readable bytes, unchanged meanwhile, at a pointer that is not null.

@@ -1,7 +1,8 @@
 //! What the bytes of a segment must not be able to do to a reader of columns.
 
 use ng_storage::columns::{Columns, Layout, Selection, Stop, Walk, decode, seek};
-use ng_storage::rewrite::rewrite;
+use ng_storage::compaction::{Identifier, KeyRule, Newest, note};
+use ng_storage::rewrite::{compact, rewrite};
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, Messages, verify};
 
 /// Takes the first bytes for what is asked and the rest for a segment; also with its checksums made right, as somebody
@@ -49,7 +50,7 @@ fn read(asked: [u8; 4], segment: &[u8]) {
         end_offset: u64::MAX,
         min_timestamp: 0,
         max_timestamp: u64::MAX,
-        key: b"key",
+        key: rule(low),
     };
     let mut arena = vec![0; Layout::new(selection.columns, selection.rows_max, segment.len()).size];
     let decoded = decode(segment, &walk, &selection, &mut arena).expect("as long as it must be");
@@ -64,6 +65,29 @@ fn read(asked: [u8; 4], segment: &[u8]) {
     let done = rewrite(segment, &walk, &kept, &mut into);
     assert!(into.len() <= segment.len() && done.messages <= 256);
     assert_eq!(into.is_empty(), done.messages == 0);
+    newest_of(segment, &walk, &Identifier { rule: rule(low), by_id: high & 1 == 1 });
+}
+
+fn rule(number: u8) -> KeyRule<'static> {
+    match number % 4 {
+        0 => KeyRule::Header(b"key"),
+        1 => KeyRule::Id,
+        2 => KeyRule::Json("/a/0"),
+        _ => KeyRule::Json("/k"),
+    }
+}
+
+fn newest_of(segment: &[u8], walk: &Walk, identifier: &Identifier<'_>) {
+    let mut bytes = vec![0; 4096];
+    let mut table = Newest::begin(&mut bytes, 1).expect("enough bytes");
+    let noted = note(segment, walk, identifier, &mut table);
+    assert!(table.len() as u64 <= noted.identified || noted.stop == Stop::Full);
+    let newest: Vec<u8> = table.winners(0).into_iter().flat_map(u64::to_le_bytes).collect();
+    let mut into = Vec::new();
+    let done = compact(segment, walk, identifier, &newest, &mut into);
+    if noted.stop == Stop::End {
+        assert_eq!(done.messages, noted.messages - noted.identified + table.len() as u64);
+    }
 }
 
 fn verify_any(segment: &[u8]) -> bool {

@@ -13,6 +13,7 @@ pub mod boot;
 mod bytes;
 pub mod checksum;
 pub mod columns;
+pub mod compaction;
 pub mod data_directory;
 pub mod describe;
 pub mod envelope;

@@ -1,8 +1,9 @@
 //! Rewriting a segment to the messages that survive a compaction.
 
-use ng_wire::batch::pick;
+use ng_wire::batch::{MessageFrame, pick};
 
 use crate::columns::{Stop, Walk};
+use crate::compaction::{Ascending, Identifier, Scratch};
 use crate::refusal::Refusal;
 
 /// How far a piece was rewritten.
@@ -16,6 +17,8 @@ pub struct Rewritten {
     pub messages: u64,
     /// The last offset that was kept, if any was.
     pub last_offset: Option<u64>,
+    /// The least and the greatest timestamp of the batches that are left, if any is.
+    pub times: Option<(u64, u64)>,
     /// Why it came to its end.
     pub stop: Stop,
 }
@@ -25,12 +28,45 @@ pub struct Rewritten {
 /// What is written depends on the bytes and on the list alone: everybody who rewrites the same segment by the same list
 /// gets the same bytes. Batches without a survivor are gone.
 pub fn rewrite(piece: &[u8], walk: &Walk, kept: &[u8], into: &mut Vec<u8>) -> Rewritten {
-    let mut walk = Walk { hashed: true, ..*walk };
-    let mut offsets =
-        kept.chunks_exact(8).filter_map(|bytes| bytes.first_chunk().copied()).map(u64::from_le_bytes);
-    let mut next = offsets.next();
-    let mut done =
-        Rewritten { consumed: 0, after: walk.after, messages: 0, last_offset: None, stop: Stop::End };
+    let mut kept = Ascending::from(kept, walk.after);
+    copy(piece, walk, |offset, _| kept.has(offset), into)
+}
+
+/// Appends the batches of `piece` without the messages that have an identity and are not among the `newest`, whose offsets
+/// ascend, each as eight bytes.
+///
+/// As with [`rewrite`] the bytes that come out depend on those that go in alone.
+pub fn compact(
+    piece: &[u8],
+    walk: &Walk,
+    identifier: &Identifier<'_>,
+    newest: &[u8],
+    into: &mut Vec<u8>,
+) -> Rewritten {
+    let mut newest = Ascending::from(newest, walk.after);
+    let (mut scratch, mut id) = (Scratch::default(), [0; 16]);
+    let survives = |offset: u64, message: &MessageFrame<'_>| {
+        newest.has(offset) || identifier.identity(message, &mut scratch, &mut id).is_none()
+    };
+    copy(piece, walk, survives, into)
+}
+
+fn copy(
+    piece: &[u8],
+    walk: &Walk,
+    mut survives: impl FnMut(u64, &MessageFrame<'_>) -> bool,
+    into: &mut Vec<u8>,
+) -> Rewritten {
+    // Each batch is hashed when its survivors are picked.
+    let mut walk = Walk { hashed: false, ..*walk };
+    let mut done = Rewritten {
+        consumed: 0,
+        after: walk.after,
+        messages: 0,
+        last_offset: None,
+        times: None,
+        stop: Stop::End,
+    };
     done.stop = loop {
         let rest = &piece[done.consumed..];
         let batch = match walk.batch(rest, done.consumed) {
@@ -38,15 +74,17 @@ pub fn rewrite(piece: &[u8], walk: &Walk, kept: &[u8], into: &mut Vec<u8>) -> Re
             Err(stop) => break stop,
         };
         let length = usize::try_from(batch.header.length).unwrap_or(usize::MAX);
-        let picked = pick(
-            &rest[..length],
-            |offset| keeps(offset, &mut next, &mut offsets, &mut done.last_offset),
-            into,
-        );
-        match picked {
-            Ok(count) => done.messages += u64::from(count),
+        let mut last = done.last_offset;
+        let keep = |offset: u64, message: &MessageFrame<'_>| {
+            let keeps = survives(offset, message);
+            last = if keeps { Some(offset) } else { last };
+            keeps
+        };
+        match pick(&rest[..length], keep, into) {
+            Ok(count) => done.kept(u64::from(count), batch.header.base_timestamp),
             Err(refusal) => break Stop::Damaged(Refusal::from(refusal)),
         }
+        done.last_offset = last;
         done.consumed += length;
         done.after = batch.last_offset + 1;
         walk.after = done.after;
@@ -54,19 +92,12 @@ pub fn rewrite(piece: &[u8], walk: &Walk, kept: &[u8], into: &mut Vec<u8>) -> Re
     done
 }
 
-/// Whether an offset is in the list, which is gone through once: messages ascend too.
-fn keeps(
-    offset: u64,
-    next: &mut Option<u64>,
-    offsets: &mut impl Iterator<Item = u64>,
-    last: &mut Option<u64>,
-) -> bool {
-    while next.is_some_and(|kept| kept < offset) {
-        *next = offsets.next();
+impl Rewritten {
+    fn kept(&mut self, messages: u64, timestamp: u64) {
+        self.messages += messages;
+        if messages > 0 {
+            let (least, greatest) = self.times.unwrap_or((timestamp, timestamp));
+            self.times = Some((least.min(timestamp), greatest.max(timestamp)));
+        }
     }
-    let keeps = *next == Some(offset);
-    if keeps {
-        *last = Some(offset);
-    }
-    keeps
 }

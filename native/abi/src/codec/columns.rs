@@ -2,6 +2,7 @@
 
 use ng_storage::columns::{BUFFERS, Columns, Layout, Selection, Stop, Walk, decode, seek};
 
+use super::newest::key_rule;
 use crate::bytes;
 use crate::guard;
 use crate::status::{Failure, Status, set_last_error};
@@ -24,8 +25,8 @@ pub extern "C" fn codec_arena_size(columns: u32, rows: u64, piece_length: u64) -
 /// Decodes batches of a segment to columns in `arena` and returns the number of rows.
 ///
 /// `asked` holds ten numbers: valid bytes of the segment from the piece on, lowest offset of the next batch, partition,
-/// whether payloads are hashed, columns, most rows, first offset, end offset, first time, last time. `key` is the name of
-/// the header that is the key. `told` gets five numbers: bytes consumed, lowest offset of the next batch, first offset to
+/// whether payloads are hashed, columns, most rows, first offset, end offset, first time, last time. `key` is the
+/// rule of the keys: `none`, `id`, `header:NAME` or `json:/PATH`. `told` gets five numbers: bytes consumed, lowest offset of the next batch, first offset to
 /// go on with, why it ended (0 end, 1 more bytes are needed, 2 full, 3 damage, which `engine_last_error` explains), bytes
 /// needed; then start and length of each of the twenty buffers.
 ///
@@ -48,6 +49,7 @@ pub unsafe extern "C" fn codec_decode(
         let piece = unsafe { bytes::view(piece, piece_length) }?;
         // SAFETY: passed on as the caller gave it.
         let key = unsafe { bytes::copy_in(key, key_length) }?;
+        let key = key_rule(&key)?;
         // SAFETY: the caller vouches for ten numbers.
         let asked: [u64; 10] = unsafe { bytes::numbers(asked) }?;
         // SAFETY: passed on as the caller gave it.
@@ -63,7 +65,7 @@ pub unsafe extern "C" fn codec_decode(
             end_offset,
             min_timestamp: first,
             max_timestamp: last,
-            key: &key,
+            key,
         };
         let decoded = decode(piece, &walk, &selection, arena).ok_or_else(|| {
             Failure::new(Status::Need, format!("the arena must hold {} bytes", layout.size))

@@ -3,4 +3,5 @@
 pub mod columns;
 pub mod describe;
 pub mod footer;
+pub mod newest;
 pub mod rewrite;

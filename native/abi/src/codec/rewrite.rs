@@ -1,9 +1,11 @@
 //! Segments rewritten to the messages that survive.
 
 use ng_storage::columns::Walk;
-use ng_storage::rewrite::rewrite;
+use ng_storage::compaction::Identifier;
+use ng_storage::rewrite::{compact, rewrite};
 
 use super::columns::told_of;
+use super::newest::key_rule;
 use crate::bytes;
 use crate::guard;
 
@@ -46,5 +48,52 @@ pub unsafe extern "C" fn codec_rewrite(
         unsafe { bytes::put_numbers(told, &numbers) }?;
         // SAFETY: passed on as the caller gave it.
         unsafe { bytes::copy_out(&written, buffer, capacity, needed) }
+    })
+}
+
+/// Copies batches of a segment without the messages that have an identity and are not the newest of it; returns the number of
+/// bytes.
+///
+/// `asked` and `key` are those of `codec_newest_add`, and `newest` offsets as `codec_newest_offsets` tells them. `told` gets
+/// bytes consumed, lowest offset of the next batch, messages kept, least and greatest timestamp of their batches (2^64 - 1
+/// and 0: none), why it ended, bytes needed. As many bytes as the piece has are always enough.
+///
+/// # Safety
+/// `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to four numbers, `key` to
+/// `key_length` bytes, `newest` to `newest_length` bytes; `buffer` points to `capacity` writable bytes, `told` to seven
+/// writable numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn codec_compact(
+    piece: *const u8,
+    piece_length: usize,
+    asked: *const u64,
+    key: *const u8,
+    key_length: usize,
+    newest: *const u8,
+    newest_length: usize,
+    buffer: *mut u8,
+    capacity: usize,
+    told: *mut u64,
+) -> i64 {
+    guard::call(|| {
+        // SAFETY: passed on as the caller gave it.
+        let piece = unsafe { bytes::view(piece, piece_length) }?;
+        // SAFETY: passed on as the caller gave it.
+        let newest = unsafe { bytes::view_unbounded(newest, newest_length) }?;
+        // SAFETY: passed on as the caller gave it.
+        let key = unsafe { bytes::copy_in(key, key_length) }?;
+        // SAFETY: the caller vouches for four numbers.
+        let [valid, after, partition, by_id]: [u64; 4] = unsafe { bytes::numbers(asked) }?;
+        let identifier = Identifier { rule: key_rule(&key)?, by_id: by_id != 0 };
+        let mut written = Vec::with_capacity(piece.len());
+        let walk = Walk { valid, after, partition, hashed: true };
+        let done = compact(piece, &walk, &identifier, newest, &mut written);
+        let (stop, wanted) = told_of(done.stop);
+        let (least, greatest) = done.times.unwrap_or((u64::MAX, 0));
+        let numbers = [done.consumed as u64, done.after, done.messages, least, greatest, stop, wanted];
+        // SAFETY: the caller vouches for seven numbers.
+        unsafe { bytes::put_numbers(told, &numbers) }?;
+        // SAFETY: passed on as the caller gave it.
+        unsafe { bytes::copy_out(&written, buffer, capacity, std::ptr::null_mut()) }
     })
 }

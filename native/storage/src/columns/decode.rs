@@ -3,9 +3,10 @@
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, MessageFrame, Messages, Verified};
 
 use super::arena::Arena;
-use super::headers;
+use super::headers::{self, is_tombstone};
 use super::layout::{Columns, Layout};
 use super::walk::{Stop, Walk, refused};
+use crate::compaction::{KeyRule, Scratch};
 use crate::refusal::{Reason, Refusal};
 
 /// Which messages become rows, and what of them.
@@ -23,8 +24,8 @@ pub struct Selection<'a> {
     pub min_timestamp: u64,
     /// None that was appended later.
     pub max_timestamp: u64,
-    /// The name of the user header that is the key.
-    pub key: &'a [u8],
+    /// Where the key is.
+    pub key: KeyRule<'a>,
 }
 
 /// What became of a piece.
@@ -100,7 +101,7 @@ impl Decoded {
                     self.first_offset = offset;
                     return Err(Stop::Full);
                 }
-                arena.row(&batch.header, offset, &message, selection.key);
+                arena.row(&batch.header, offset, &message, &selection.key);
                 self.rows += 1;
             }
         }
@@ -112,7 +113,7 @@ impl Decoded {
 }
 
 impl Arena<'_> {
-    fn row(&mut self, batch: &BatchHeader, offset: u64, message: &MessageFrame<'_>, key: &[u8]) {
+    fn row(&mut self, batch: &BatchHeader, offset: u64, message: &MessageFrame<'_>, key: &KeyRule<'_>) {
         let origin = batch.origin_timestamp.saturating_add(u64::from(message.timestamp_delta));
         let numbers = [
             (&mut self.offset, offset),
@@ -132,12 +133,13 @@ impl Arena<'_> {
             value.put(message.payload);
         }
         if let Some((valid, keys)) = &mut self.key {
-            let value = headers::value_of(message.user_headers, key);
-            valid.put(value.is_some());
-            keys.put(value.map_or(&[], |value| value.bytes));
+            let mut scratch = Scratch::default();
+            let key = key.key(message, &mut scratch);
+            valid.put(key.is_some());
+            keys.put(key.unwrap_or(&[]));
         }
         if let Some(tombstone) = &mut self.tombstone {
-            tombstone.put(message.payload.is_empty() || headers::is_tombstone(message.user_headers));
+            tombstone.put(is_tombstone(message));
         }
         if let Some(user_headers) = &mut self.user_headers {
             user_headers.put(message.user_headers);

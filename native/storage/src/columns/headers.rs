@@ -1,6 +1,6 @@
 //! What columns take from the user headers of a message.
 
-use ng_wire::batch::{HeaderField, KIND_BOOL, KIND_STRING, UserHeader, UserHeaders};
+use ng_wire::batch::{HeaderField, KIND_BOOL, KIND_STRING, MessageFrame, UserHeader, UserHeaders};
 
 use super::arena::Lists;
 
@@ -8,18 +8,25 @@ use super::arena::Lists;
 const TOMBSTONE: &[u8] = b"tombstone";
 
 /// The value of the first header of that name.
-pub(super) fn value_of<'a>(user_headers: &'a [u8], name: &[u8]) -> Option<HeaderField<'a>> {
+fn field_of<'a>(user_headers: &'a [u8], name: &[u8]) -> Option<HeaderField<'a>> {
     let mut headers = UserHeaders::new(user_headers).map_while(Result::ok);
     headers.find(|header| header.key.bytes == name).map(|header| header.value)
 }
 
-/// Whether a header says that the message deletes its key.
-pub(super) fn is_tombstone(user_headers: &[u8]) -> bool {
-    value_of(user_headers, TOMBSTONE).is_some_and(|value| match value.kind {
-        KIND_BOOL => value.bytes == [1],
-        KIND_STRING => value.bytes == b"true",
-        _ => false,
-    })
+/// The bytes of that value.
+pub(crate) fn header_value<'a>(user_headers: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    field_of(user_headers, name).map(|value| value.bytes)
+}
+
+/// Whether a message deletes its key: a header says so, or it has no payload.
+pub(crate) fn is_tombstone(message: &MessageFrame<'_>) -> bool {
+    let said = || field_of(message.user_headers, TOMBSTONE);
+    message.payload.is_empty()
+        || said().is_some_and(|value| match value.kind {
+            KIND_BOOL => value.bytes == [1],
+            KIND_STRING => value.bytes == b"true",
+            _ => false,
+        })
 }
 
 /// Appends the list of a row; a null where the bytes are no headers, or a name is not text.

@@ -6,9 +6,6 @@ const ALIGNMENT: usize = 64;
 /// The least bytes that a user header takes: kind, length and one byte of data, twice.
 const HEADER_BYTES_MIN: usize = 12;
 
-/// The longest name or value of a user header.
-const FIELD_BYTES_MAX: usize = 255;
-
 /// How many buffers an arena has; those of columns that are not wanted are empty.
 pub const BUFFERS: usize = 20;
 
@@ -17,7 +14,7 @@ pub const BUFFERS: usize = 20;
 pub struct Columns(pub u32);
 
 impl Columns {
-    /// The value of the user header that is the key; null without one.
+    /// The key, by the rule of the selection; null without one.
     pub const KEY: Self = Self(1);
     /// The payload.
     pub const VALUE: Self = Self(1 << 1);
@@ -71,7 +68,6 @@ impl Layout {
         let bits = rows.div_ceil(8);
         let headers = piece / HEADER_BYTES_MIN;
         let header_ends = (headers + 1) * 4;
-        let short = piece.min(rows.saturating_mul(FIELD_BYTES_MAX));
         let wanted: [(Columns, usize); BUFFERS] = [
             (Columns::OFFSET, rows * 8),
             (Columns::TIMESTAMP, rows * 8),
@@ -82,7 +78,7 @@ impl Layout {
             (Columns::VALUE, piece),
             (Columns::KEY, bits),
             (Columns::KEY, ends),
-            (Columns::KEY, short),
+            (Columns::KEY, piece),
             (Columns::TOMBSTONE, bits),
             (Columns::USER_HEADERS, ends),
             (Columns::USER_HEADERS, piece),

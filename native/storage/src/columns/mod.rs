@@ -11,6 +11,7 @@ mod seek;
 mod walk;
 
 pub use decode::{Decoded, Selection, decode};
+pub(crate) use headers::{header_value, is_tombstone};
 pub use layout::{BUFFERS, Columns, Layout, Place};
 pub use seek::{Seat, seek};
 pub use walk::{BATCH_BYTES_MAX, Stop, Walk};

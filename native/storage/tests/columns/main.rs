@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
+mod compacting;
 mod corpus;
 mod damage;
 mod rewriting;

@@ -1,6 +1,7 @@
 //! Segments to read, and rows as they must come out.
 
 use ng_storage::columns::{Columns, Decoded, Layout, Selection, Walk, decode};
+use ng_storage::compaction::KeyRule;
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchBuilder, BatchHeader, Messages, stamp};
 
 pub(crate) const PARTITION: u64 = 3;
@@ -113,7 +114,7 @@ pub(crate) const EVERYTHING: Selection<'static> = Selection {
     end_offset: u64::MAX,
     min_timestamp: 0,
     max_timestamp: u64::MAX,
-    key: b"key",
+    key: KeyRule::Header(b"key"),
 };
 
 /// Rows of one call, taken from the arena as Arrow would.

@@ -1,16 +1,16 @@
 use super::header::{BATCH_HEADER_BYTES, BatchHeader};
-use super::message::Messages;
+use super::message::{MessageFrame, Messages};
 use super::refusal::BatchRefusal;
 use super::verify::verify;
 
-/// Appends the batch with those of its messages that `keep` names by their offsets; returns how many, and appends nothing
+/// Appends the batch with those of its messages that `keep` chooses, given their offsets; returns how many, and appends nothing
 /// for none.
 ///
 /// The messages stay byte for byte, and with them deltas and checksums; length, count and checksum of the batch are new.
 /// So the whole batch is verified first: a checksum made here would hide what rotted.
 pub fn pick(
     batch: &[u8],
-    mut keep: impl FnMut(u64) -> bool,
+    mut keep: impl FnMut(u64, &MessageFrame<'_>) -> bool,
     into: &mut Vec<u8>,
 ) -> Result<u32, BatchRefusal> {
     let header = verify(batch)?.header;
@@ -19,7 +19,7 @@ pub fn pick(
     let mut count = 0;
     for message in Messages::new(&batch[BATCH_HEADER_BYTES..], header.count) {
         let message = message?;
-        if keep(header.base_offset + u64::from(message.offset_delta)) {
+        if keep(header.base_offset + u64::from(message.offset_delta), &message) {
             into.extend_from_slice(message.bytes);
             count += 1;
         }

@@ -15,17 +15,20 @@ __all__ = [
     "AddressInUseError",
     "BusyError",
     "ClosedError",
+    "Compacted",
     "ConfigurationError",
     "Decoded",
     "HandshakeError",
     "InvalidError",
     "NativeError",
+    "Noted",
     "PermissionDeniedError",
     "Rewritten",
     "TimedOutError",
     "WrongProcessError",
     "arena_size",
     "close",
+    "compact_segment",
     "decode_columns",
     "describe",
     "describe_engine",
@@ -34,6 +37,10 @@ __all__ = [
     "drain",
     "join",
     "metrics",
+    "newest_add",
+    "newest_begin",
+    "newest_move",
+    "newest_offsets",
     "notify_fd",
     "open_engine",
     "probe",
@@ -47,15 +54,20 @@ __all__ = [
     "write_footer",
 ]
 
-ABI_VERSION: Final = 5
+ABI_VERSION: Final = 6
 """Of the boundary this module was written for."""
 
 _SYMBOLS: Final = (
     "abi_version",
     "codec_arena_size",
+    "codec_compact",
     "codec_decode",
     "codec_describe_file",
     "codec_digest",
+    "codec_newest_add",
+    "codec_newest_begin",
+    "codec_newest_move",
+    "codec_newest_offsets",
     "codec_read_footer",
     "codec_rewrite",
     "codec_seek",
@@ -247,6 +259,36 @@ class Rewritten(NamedTuple):
     sentence: str
 
 
+class Noted(NamedTuple):
+    """What a call took into account of a piece of a segment."""
+
+    identified: int
+    """Messages that are about something."""
+    consumed: int
+    after: int
+    messages: int
+    stop: int
+    """As of `Decoded`, but 2: a larger table is needed."""
+    wanted: int
+    sentence: str
+
+
+class Compacted(NamedTuple):
+    """What a call left of a piece of a segment."""
+
+    written: int
+    """Bytes."""
+    consumed: int
+    after: int
+    messages: int
+    min_timestamp: int
+    """2^64 - 1: nothing was kept."""
+    max_timestamp: int
+    stop: int
+    wanted: int
+    sentence: str
+
+
 _BUFFERS: Final = 20
 _DAMAGED: Final = 3
 
@@ -293,6 +335,58 @@ def rewrite_segment(piece: Buffer, asked: Sequence[int], kept: Buffer) -> Rewrit
     consumed, after, messages, last_offset, stop, wanted = told
     written = bytes(ffi.buffer(room, length))
     return Rewritten(written, consumed, after, messages, last_offset, stop, wanted, _sentence(stop))
+
+
+def newest_begin(table: Buffer, seed: int) -> None:
+    """Makes a table of bytes that are zero."""
+    room = ffi.from_buffer(table, require_writable=True)
+    _checked(lib.codec_newest_begin(room, len(room), seed))
+
+
+def newest_add(piece: Buffer, asked: Sequence[int], key: bytes, table: Buffer) -> Noted:
+    """Takes messages into account in a table; `asked` is the walk, and whether ids stand in for keys."""
+    told = ffi.new("uint64_t[5]")
+    data, room = ffi.from_buffer(piece), ffi.from_buffer(table, require_writable=True)
+    numbers = ffi.new("uint64_t[4]", list(asked))
+    identified = _checked(
+        lib.codec_newest_add(data, len(data), numbers, key, len(key), room, len(room), told)
+    )
+    consumed, after, messages, stop, wanted = told
+    return Noted(identified, consumed, after, messages, stop, wanted, _sentence(stop))
+
+
+def newest_move(table: Buffer, larger: Buffer) -> None:
+    """Moves a table into a larger one that is empty."""
+    room, other = (ffi.from_buffer(each, require_writable=True) for each in (table, larger))
+    _checked(lib.codec_newest_move(room, len(room), other, len(other)))
+
+
+def newest_offsets(table: Buffer, horizon: int) -> Buffer:
+    """The offsets of the newest messages, eight bytes each, less tombstones from before a time."""
+    table_room = ffi.from_buffer(table, require_writable=True)
+    # A table has more bytes than that for each of its messages.
+    room = _uncleared("uint8_t[]", max(1, len(table_room) // 8))
+    length = _checked(
+        lib.codec_newest_offsets(table_room, len(table_room), horizon, room, len(room), ffi.NULL)
+    )
+    return bytes(ffi.buffer(room, length))
+
+
+def compact_segment(
+    piece: Buffer, asked: Sequence[int], key: bytes, newest: Buffer, room: Buffer
+) -> Compacted:
+    """Copies batches into `room`, which is as long as the piece, without messages that others replaced."""
+    told = ffi.new("uint64_t[7]")
+    data, offsets = ffi.from_buffer(piece), ffi.from_buffer(newest)
+    into = ffi.from_buffer(room, require_writable=True)
+    numbers = ffi.new("uint64_t[4]", list(asked))
+    written = _checked(
+        lib.codec_compact(
+            data, len(data), numbers, key, len(key), offsets, len(offsets), into, len(into), told
+        )
+    )
+    consumed, after, messages, least, greatest, stop, wanted = told
+    return Compacted(written, consumed, after, messages, least, greatest, stop, wanted, _sentence(stop))
 
 
 def digest(piece: Buffer) -> bytes:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 from typing import Any, Final
 
+from server_ng.segments.keys import DEFAULT_KEY
+
 __all__ = ["ALL_TIME", "END_OF_OFFSETS", "Columns", "DecodedColumns", "Place", "Selection"]
 
 END_OF_OFFSETS: Final = (1 << 63) - 1
@@ -60,8 +62,8 @@ class Selection:
     min_timestamp: int = 0
     """Of the append, microseconds; all messages of a batch share it."""
     max_timestamp: int = ALL_TIME
-    key: str = "key"
-    """The user header whose value is the key."""
+    key: str = DEFAULT_KEY
+    """The rule of keys."""
     hashed: bool = True
     """Whether payloads are held against their checksums."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 from server_ng import binding
 from server_ng.segments.columns import DecodedColumns, Selection
@@ -15,7 +15,34 @@ from server_ng.segments.lease import SegmentCut
 Skipped: TypeAlias = Callable[[DamagedSegmentError, tuple[int, int]], None]
 """Told what is damaged, and which offsets are lost with it: from the first, below the second."""
 
-__all__ = ["BATCH_ROWS", "PIECE_BYTES", "SegmentReader"]
+__all__ = ["BATCH_ROWS", "PIECE_BYTES", "SegmentReader", "Step"]
+
+
+class Step(Protocol):
+    """What a native call made of a piece."""
+
+    @property
+    def consumed(self) -> int:
+        """Bytes that it is done with."""
+
+    @property
+    def after(self) -> int:
+        """The lowest offset that the next batch may begin at."""
+
+    @property
+    def stop(self) -> int:
+        """Why it ended, as of `binding.Decoded`."""
+
+    @property
+    def wanted(self) -> int:
+        """Bytes that it needs."""
+
+    @property
+    def sentence(self) -> str:
+        """What is damaged."""
+
+
+StepT = TypeVar("StepT", bound=Step)
 
 PIECE_BYTES: Final = 8 << 20
 """Read at a time, and so the bound of what one step yields."""
@@ -85,7 +112,40 @@ class SegmentReader:
             elif decoded.stop == _END:
                 break
             wanted = decoded.wanted
-        if position == cut.bytes and after != cut.last_offset + 1 and skipped is None:
+        if skipped is None:
+            self._check_end(position, after)
+
+    def steps(
+        self, take: Callable[[memoryview, tuple[int, int, int]], StepT], *, piece_bytes: int = PIECE_BYTES
+    ) -> Iterator[StepT]:
+        """Gives all batches to a native call, piece by piece, and where each stands; yields what it says.
+
+        A call that stops because it is full is made again with what is left.
+        """
+        cut = self._cut
+        position, after, wanted = 0, cut.first_offset, 0
+        while position < cut.bytes:
+            piece = self._read(position, max(piece_bytes, wanted))
+            while True:
+                step = take(piece, (cut.bytes - position, after, self._partition))
+                piece = piece[step.consumed :]
+                position += step.consumed
+                after = step.after
+                yield step
+                if step.stop != _FULL:
+                    break
+            if step.stop == _DAMAGED:
+                raise DamagedSegmentError(self._path, position, after, step.sentence)
+            if step.stop == _END:
+                break
+            wanted = step.wanted
+        self._check_end(position, after)
+
+    def _check_end(self, position: int, after: int) -> None:
+        """A compacted segment stands for offsets behind its last message, too."""
+        cut = self._cut
+        whole = after <= cut.last_offset + 1 if cut.generation else after == cut.last_offset + 1
+        if position == cut.bytes and not whole:
             reason = f"the segment ends before offset {after}, and not with offset {cut.last_offset}"
             raise DamagedSegmentError(self._path, position, after, reason)
 

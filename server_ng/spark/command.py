@@ -10,9 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
+from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.segments.lease import Lease, LeaseError
+from server_ng.spark.compact.command import add_options, compact_topic
 from server_ng.spark.cutter import CutRefusedError, Cutter, HeldLease, held
-from server_ng.spark.errors import BadRecordError, DataLossError, FencedError, OptionError, TopicChangedError
+from server_ng.spark.errors import (
+    BadOutputError,
+    BadRecordError,
+    DataLossError,
+    FencedError,
+    OptionError,
+    TopicChangedError,
+)
+from server_ng.spark.keys import key_rule
 from server_ng.spark.status import JobStatus
 
 __all__ = ["main"]
@@ -45,6 +55,7 @@ _STATUS: dict[type[Exception], JobStatus] = {
     SegmentReadError: JobStatus.DATA_LOSS,
     DamagedSegmentError: JobStatus.CORRUPT_INPUT,
     BadRecordError: JobStatus.CORRUPT_INPUT,
+    BadOutputError: JobStatus.CORRUPT_INPUT,
     TopicChangedError: JobStatus.FENCED,
     FencedError: JobStatus.FENCED,
     OptionError: JobStatus.USAGE,
@@ -72,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     sql.add_argument("--master", default="local[*]", help="of Spark (local[*])")
     sql.add_argument("--rows", type=int, default=100, help="print at most so many (100)")
     _export_options(_topic_command(commands, "export", "add to a table what it lacks, exactly once", _export))
+    add_options(_topic_command(commands, "compact", "keep the newest message of each key", _compact))
     status = commands.add_parser("status", help="list the leases that a server holds for jobs")
     status.add_argument("--control", type=Path, required=True, help="control.sock of the server")
     status.add_argument("--json", action="store_true", help="one object per lease")
@@ -102,7 +114,7 @@ def _export_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--value-format", choices=("raw", "json", "avro"), default="raw", help="of payloads")
     made.add_argument("--schema", type=Path, help="file with the schema of payloads")
     made.add_argument("--dead-letters", action="store_true", help="keep what does not fit it apart, counted")
-    made.add_argument("--key-header", default="key", help="user header whose value is the key (key)")
+    made.add_argument("--key", default=DEFAULT_KEY, help=f"none, id, header:NAME, json:/PATH ({DEFAULT_KEY})")
     made.add_argument("--accept-loss", action="store_true", help="go on where messages were deleted unread")
     made.add_argument("--master", help="of Spark; without it this process does the work")
 
@@ -171,7 +183,7 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
 
     settings = Settings(
         shape=Shape.of(chosen.value_format, chosen.schema),
-        key_header=chosen.key_header,
+        key=key_rule(chosen.key),
         dead_letters=chosen.dead_letters,
         accept_loss=chosen.accept_loss,
     )
@@ -183,6 +195,11 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
         return JobStatus.NOTHING_TO_DO
     _say(chosen, asdict(done))
     return JobStatus.DONE
+
+
+def _compact(chosen: argparse.Namespace) -> JobStatus:
+    with _leased(chosen) as leased:
+        return compact_topic(chosen, leased, lambda value: _say(chosen, value))
 
 
 def _sql(chosen: argparse.Namespace) -> JobStatus:

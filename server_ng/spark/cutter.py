@@ -68,6 +68,12 @@ class Cutter:
             if error.kind != "unknown_lease":
                 raise
 
+    def adopt(
+        self, lease: str, partition: int, inputs: list[dict[str, int]], outputs: list[dict[str, object]]
+    ) -> None:
+        """Offers segments below a lease in the place of others that it has."""
+        self._ask(verb="adopt", lease=lease, partition=partition, inputs=inputs, outputs=outputs)
+
     def leases(self) -> list[dict[str, Any]]:
         """Every lease that there is."""
         found: list[dict[str, Any]] = self._ask(verb="leases")["leases"]

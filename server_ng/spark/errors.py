@@ -1,6 +1,13 @@
 """Why a job does not read or write what it was asked to."""
 
-__all__ = ["BadRecordError", "DataLossError", "FencedError", "OptionError", "TopicChangedError"]
+__all__ = [
+    "BadOutputError",
+    "BadRecordError",
+    "DataLossError",
+    "FencedError",
+    "OptionError",
+    "TopicChangedError",
+]
 
 
 class OptionError(ValueError):
@@ -21,3 +28,7 @@ class FencedError(Exception):
 
 class BadRecordError(Exception):
     """A payload does not fit its schema, and nobody asked for a dead-letter path."""
+
+
+class BadOutputError(Exception):
+    """The server found what a job made to be wrong; it changed nothing."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
+from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.spark.errors import OptionError
+from server_ng.spark.keys import key_rule
 
 __all__ = ["EARLIEST", "LATEST", "Bound", "Offsets", "Options"]
 
@@ -43,7 +45,8 @@ class Options:
     end: Bound
     columns: tuple[str, ...] | None
     include_headers: bool
-    key_header: str
+    key: str
+    """The rule of keys."""
     fail_on_data_loss: bool
     skip_damage: bool
     damage_path: Path | None
@@ -81,7 +84,7 @@ class Options:
             end=_bound(found, "ending", LATEST),
             columns=_names(found.text("columns")),
             include_headers=found.flag("includeHeaders", default=False),
-            key_header=found.text("keyHeader") or "key",
+            key=key_rule(found.text("key") or DEFAULT_KEY),
             fail_on_data_loss=found.flag("failOnDataLoss", default=True),
             skip_damage=found.choice("onDamage", ("fail", "skip")) == "skip",
             damage_path=None if damage_path is None else Path(damage_path),

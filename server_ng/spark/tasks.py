@@ -23,7 +23,7 @@ def tasks(
         columns=native_columns(names),
         min_timestamp=limits.min_timestamp,
         max_timestamp=limits.max_timestamp,
-        key=options.key_header,
+        key=options.key,
         hashed=options.verify,
     )
     reading = Reading(

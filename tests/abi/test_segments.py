@@ -162,7 +162,29 @@ class TestCodec:
 
     def test_an_arena_that_is_too_short_is_told(self) -> None:
         with pytest.raises(binding.NativeError, match="must hold"):
-            binding.decode_columns(b"x" * 100, self.ASKED, b"key", bytearray(3))
+            binding.decode_columns(b"x" * 100, self.ASKED, b"header:key", bytearray(3))
+        with pytest.raises(binding.InvalidError, match="no rule of keys"):
+            binding.decode_columns(b"x" * 100, self.ASKED, b"key", bytearray(1_000))
+
+    def test_bytes_that_are_no_table(self) -> None:
+        with pytest.raises(binding.InvalidError, match="too small"):
+            binding.newest_begin(bytearray(100), 1)
+        for wrong in (bytearray(4096), bytearray(b"\xff" * 4096)):
+            with pytest.raises(binding.InvalidError, match="no table"):
+                binding.newest_offsets(wrong, 0)
+            with pytest.raises(binding.InvalidError, match="no table"):
+                binding.newest_add(b"", (0, 0, 0, 0), b"id", wrong)
+        table, full = bytearray(8192), bytearray(1024)
+        binding.newest_begin(table, 1)
+        binding.newest_begin(full, 1)
+        written = segment([[Message(offset, identity=offset) for offset in range(20)]])
+        piece, asked = written.content[: written.cut.bytes], (written.cut.bytes, 0, 0, 0)
+        noted = binding.newest_add(piece, asked, b"id", table)
+        assert (noted.messages, noted.identified, noted.stop) == (20, 20, 0)
+        assert binding.newest_offsets(table, 0) == struct.pack("<20Q", *range(20))
+        assert binding.newest_add(piece, asked, b"id", full).stop == 2
+        with pytest.raises(binding.InvalidError, match="too small"):
+            binding.newest_move(table, full)
 
     def test_survivors_are_copied_frame_by_frame(self) -> None:
         written = many(3, 4)

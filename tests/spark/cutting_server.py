@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from server_ng.segments.lease import SegmentCut
 from tests.support.lease_files import WrittenSegment, write_lease
 
 __all__ = ["CuttingServer"]
@@ -24,7 +25,7 @@ class CuttingServer:
         self.control = folder / "control.sock"
         self.leases = folder / "leases"
         self.leases.mkdir(parents=True)
-        self.cuts = 0
+        self.cuts = self.adopted = 0
         self.refusal: tuple[str, str] | None = None
         self._partitions: Mapping[int, Sequence[WrittenSegment]] = {}
         self._how: dict[str, Any] = {}
@@ -64,11 +65,33 @@ class CuttingServer:
                 return self._cut(request)
             case "renew":
                 return {"ok": True, "lease": request["lease"]}
+            case "adopt":
+                return self._adopt(request)
             case "release":
                 shutil.rmtree(self.leases / request["lease"])
                 return {"ok": True, "lease": request["lease"]}
             case _:
                 return {"ok": True, "leases": [{"lease": name} for name in self.held()]}
+
+    def _adopt(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Takes segments in the place of others, if those are still there."""
+        number, inputs, outputs = request["partition"], request["inputs"], request["outputs"]
+        held = list(self._partitions[number])
+        names = [(each.cut.first_offset, each.cut.generation) for each in held]
+        wanted = [(each["first_offset"], each["generation"]) for each in inputs]
+        at = names.index(wanted[0]) if wanted[0] in names else 0
+        if names[at : at + len(wanted)] != wanted:
+            return {"ok": False, "error": "fenced", "message": "The inputs are gone."}
+        group = Path(held[at].cut.path).parent
+        taken = []
+        for each in outputs:
+            path = self.leases / request["lease"] / each["path"]
+            cut = SegmentCut(**{**each, "path": str(group / path.name)})
+            taken.append(WrittenSegment(path.read_bytes(), cut))
+        held[at : at + len(wanted)] = taken
+        self._partitions = {**self._partitions, number: held}
+        self.adopted += 1
+        return {"ok": True, "partition": number, "generation": outputs[0]["generation"]}
 
     def _cut(self, request: dict[str, Any]) -> dict[str, Any]:
         self.cuts += 1

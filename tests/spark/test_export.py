@@ -431,5 +431,5 @@ def test_tasks_survive_their_way_to_a_worker(tmp_path: Path, leased: Callable[..
 
     held = leased(first_state())
     assert Lease.read(held.path) == held.lease
-    task = WriteTask(held.path, (), Shape(), "key", dead_letters=False, staging=tmp_path)
+    task = WriteTask(held.path, (), Shape(), "header:key", dead_letters=False, staging=tmp_path)
     assert pickle.loads(pickle.dumps(task)) == task

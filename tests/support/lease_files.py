@@ -23,6 +23,7 @@ __all__ = [
 
 CLUSTER = "c1" * 16
 BASE_TIME = 1_700_000_000_000_000
+CUT_AT = BASE_TIME + 86_400_000_000
 _PAGE = 4096
 _MIB = 1 << 20
 _COUNTED = struct.Struct("<QQQQQ")
@@ -153,7 +154,7 @@ def write_lease(
                 segments=tuple(each.cut for each in segments),
             )
         )
-    lease = Lease(directory.name, CLUSTER, stream, topic, BASE_TIME, tuple(cuts))
+    lease = Lease(directory.name, CLUSTER, stream, topic, CUT_AT, tuple(cuts))
     directory.mkdir(parents=True, exist_ok=True)
     (directory / MANIFEST_NAME).write_text(lease.encode())
     return lease

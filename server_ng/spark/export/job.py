@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import uuid4
 
+from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import ExportCommit, Target
@@ -25,7 +26,7 @@ class Settings:
     """How rows are made."""
 
     shape: Shape
-    key_header: str = "key"
+    key: str = DEFAULT_KEY
     dead_letters: bool = False
     file_bytes: int = 128 << 20
     """Of the log: what it becomes as Parquet is smaller."""
@@ -67,7 +68,7 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
             directory=leased.path,
             scans=run,
             shape=settings.shape,
-            key_header=settings.key_header,
+            key=settings.key,
             dead_letters=settings.dead_letters,
             staging=target.staging(job),
         )

@@ -45,7 +45,7 @@ class WriteTask:
     """Of the lease."""
     scans: tuple[Scan, ...]
     shape: Shape
-    key_header: str
+    key: str
     dead_letters: bool
     staging: Path
 
@@ -84,7 +84,7 @@ def write(task: WriteTask) -> DataFile:
 
 def _messages(task: WriteTask) -> Iterator[pa.RecordBatch]:
     for scan in task.scans:
-        selection = Selection(COLUMNS, scan.first_offset, scan.end_offset, key=task.key_header)
+        selection = Selection(COLUMNS, scan.first_offset, scan.end_offset, key=task.key)
         origin = Origin("", "", scan.partition, scan.segment.first_offset)
         with SegmentReader(task.directory, scan.segment, scan.partition) as segment:
             for columns in segment.columns(selection, allocate=pa.allocate_buffer):

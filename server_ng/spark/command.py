@@ -115,6 +115,12 @@ def _export_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--schema", type=Path, help="file with the schema of payloads")
     made.add_argument("--dead-letters", action="store_true", help="keep what does not fit it apart, counted")
     made.add_argument("--key", default=DEFAULT_KEY, help=f"none, id, header:NAME, json:/PATH ({DEFAULT_KEY})")
+    made.add_argument(
+        "--partition-by",
+        choices=("nothing", "partition", "day", "hour"),
+        default="nothing",
+        help="files hold rows of one of them alone; times are those of the append, UTC",
+    )
     made.add_argument("--accept-loss", action="store_true", help="go on where messages were deleted unread")
     made.add_argument("--master", help="of Spark; without it this process does the work")
 
@@ -179,6 +185,7 @@ def _verify(chosen: argparse.Namespace) -> JobStatus:
 def _export(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.export.job import Settings, export, on_spark, on_threads
     from server_ng.spark.export.opening import open_target
+    from server_ng.spark.export.partitioning import PartitionBy
     from server_ng.spark.export.rows import Shape
 
     settings = Settings(
@@ -186,8 +193,15 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
         key=key_rule(chosen.key),
         dead_letters=chosen.dead_letters,
         accept_loss=chosen.accept_loss,
+        partition_by=PartitionBy(chosen.partition_by),
     )
-    target = open_target(chosen.to, chosen.target, dict(chosen.catalog), dead_letters=chosen.dead_letters)
+    target = open_target(
+        chosen.to,
+        chosen.target,
+        dict(chosen.catalog),
+        dead_letters=chosen.dead_letters,
+        partition_by=settings.partition_by,
+    )
     engine = on_threads if chosen.master is None else on_spark(chosen.master)
     with _leased(chosen) as leased:
         done = export(leased, target, settings, engine)

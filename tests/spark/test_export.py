@@ -19,15 +19,16 @@ from server_ng.segments.lease import Lease
 from server_ng.spark.command import main
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import BadRecordError, DataLossError, FencedError, OptionError, TopicChangedError
-from server_ng.spark.export.delta import DeltaTarget
-from server_ng.spark.export.iceberg import IcebergTarget
+from server_ng.spark.export.beside import WithDeadLetters
+from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.job import Exported, Settings, export, on_threads
-from server_ng.spark.export.parquet import ParquetTarget
+from server_ng.spark.export.opening import open_target
+from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import Target
-from server_ng.spark.export.writing import DataFile, WriteTask
+from server_ng.spark.export.writing import DeadLetters, WriteTask
 from tests.spark.topics import sealed
-from tests.support.lease_files import Message, WrittenSegment, segment, write_lease
+from tests.support.lease_files import BASE_TIME, Message, WrittenSegment, segment, write_lease
 
 RAW = Settings(Shape())
 
@@ -42,29 +43,21 @@ class Table:
     def catalog(self) -> dict[str, str]:
         return {"uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}"}
 
-    def open(self) -> Target:
+    def open(self, **how: Any) -> Target:
         """A job's view of it."""
-        if self.kind == "parquet":
-            return ParquetTarget(self.folder / "table")
-        if self.kind == "delta":
-            return DeltaTarget(self.folder / "table")
-        return IcebergTarget(load_catalog("tests", **self.catalog()), "lake.events")
+        name = "lake.events" if self.kind == "iceberg" else str(self.folder / "table")
+        return open_target(self.kind, name, self.catalog(), **how)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self, suffix: str = "") -> list[dict[str, Any]]:
         """What a reader sees that is not ours."""
         if self.kind == "parquet":
-            files = sorted((self.folder / "table").glob("*.parquet"))
-            rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+            folder = self.folder / "table" / suffix
+            rows = [row for file in folder.glob("*.parquet") for row in pq.read_table(file).to_pylist()]
         elif self.kind == "delta":
-            rows = DeltaTable(self.folder / "table").to_pyarrow_table().to_pylist()
+            rows = DeltaTable(self.folder / f"table{suffix}").to_pyarrow_table().to_pylist()
         else:
-            rows = (
-                load_catalog("tests", **self.catalog())
-                .load_table("lake.events")
-                .scan()
-                .to_arrow()
-                .to_pylist()
-            )
+            catalog = load_catalog("server_ng", **self.catalog())
+            rows = catalog.load_table(f"lake.events{suffix}").scan().to_arrow().to_pylist()
         return sorted(rows, key=lambda row: (row["partition"], row["offset"]))
 
     def places(self) -> list[tuple[int, int]]:
@@ -280,6 +273,78 @@ BAD: list[bytes] = [
 ]
 
 
+DAY = 86_400_000_000
+
+
+def over_days() -> dict[int, list[WrittenSegment]]:
+    """Batches a quarter of a day apart."""
+    batches = [[Message(10 * at + number, b"x") for number in range(3)] for at in range(8)]
+    times = [BASE_TIME - BASE_TIME % DAY + at * DAY // 4 for at in range(8)]
+    return {0: [segment(batches, times=times)], 1: [sealed(0, 7, partition=1, group=8)]}
+
+
+@pytest.mark.parametrize("by", ["partition", "day", "hour"])
+def test_rows_are_apart_by_partition_or_time(
+    table: Table, leased: Callable[..., HeldLease], by: PartitionBy
+) -> None:
+    by = PartitionBy(by)
+    settings = replace(RAW, partition_by=by)
+    done = export(leased(over_days()), table.open(partition_by=by), settings, on_threads)
+    assert done is not None
+    assert done.files == {"partition": 2, "day": 3, "hour": 9}[by]
+    assert export(leased(over_days()), table.open(partition_by=by), settings, on_threads) is None
+    with pytest.raises(OptionError, match=r"is partitioned by|has other columns"):
+        export(leased(over_days()), table.open(), RAW, on_threads)
+    places = [(0, 10 * at + number) for at in range(8) for number in range(3)]
+    if table.kind != "parquet":
+        assert table.places() == [*places, *((1, offset) for offset in range(7))]
+        return
+    files = sorted((table.folder / "table").glob("*/*.parquet"))
+    assert len(files) == done.files
+    found = [
+        (row["partition"], row["offset"]) for file in files for row in pq.ParquetFile(file).read().to_pylist()
+    ]
+    assert sorted(found) == [*places, *((1, offset) for offset in range(7))]
+    assert {file.parent.name.partition("=")[0] for file in files} == {by}
+    if by is PartitionBy.DAY:
+        first = {row["timestamp"].date().isoformat() for row in pq.ParquetFile(files[0]).read().to_pylist()}
+        assert files[0].parent.name == f"day={first.pop()}"
+        assert not first
+
+
+@pytest.mark.parametrize("died", [False, True])
+def test_dead_letters_are_kept_once(
+    table: Table,
+    leased: Callable[..., HeldLease],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    died: bool,
+) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"amount": "long"}')
+    settings = Settings(Shape.of("json", schema), dead_letters=True)
+    payloads = [b'{"amount": 1}', b"bad", b'{"amount": 2}', b"worse", b'{"amount": 3}', b"worst"]
+    written = segment([[Message(offset, payload) for offset, payload in enumerate(payloads)]])
+    if died:
+        half = segment([[Message(offset, payload) for offset, payload in enumerate(payloads[:4])]])
+        target = table.open(dead_letters=True)
+        rows = target._rows if isinstance(target, WithDeadLetters) else target
+
+        def dies(*_: object) -> None:
+            raise Crash
+
+        monkeypatch.setattr(rows, "commit", dies)
+        with pytest.raises(Crash):
+            export(leased({0: [half]}), target, settings, on_threads)
+        assert table.kind == "parquet" or len(table.rows("_dead_letters")) == 2
+    done = export(leased({0: [written]}), table.open(dead_letters=True), settings, on_threads)
+    assert done is not None
+    assert [row["amount"] for row in table.rows()] == [1, 2, 3]
+    letters = [(row["offset"], row["value"]) for row in table.rows("_dead_letters")]
+    assert letters == [(1, b"bad"), (3, b"worse"), (5, b"worst")]
+    assert export(leased({0: [written]}), table.open(dead_letters=True), settings, on_threads) is None
+
+
 def test_json_payloads_become_columns_and_dead_letters(
     tmp_path: Path, leased: Callable[..., HeldLease]
 ) -> None:
@@ -431,5 +496,7 @@ def test_tasks_survive_their_way_to_a_worker(tmp_path: Path, leased: Callable[..
 
     held = leased(first_state())
     assert Lease.read(held.path) == held.lease
-    task = WriteTask(held.path, (), Shape(), "header:key", dead_letters=False, staging=tmp_path)
+    task = WriteTask(
+        held.path, (), Shape(), "header:key", tmp_path, DeadLetters(tmp_path, 5), PartitionBy.DAY
+    )
     assert pickle.loads(pickle.dumps(task)) == task

@@ -1,6 +1,9 @@
 """Messages of the real client, through kills of the server, as Spark reads them: what the client polls."""
 
 import asyncio
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from server_ng.spark.cutter import held
 from tests.sdk.clients import logged_in
 from tests.support.fixtures import LONG, StartNode
-from tests.support.node import Node
+from tests.support.node import FRAME_BYTES_MAX, ROOT_CREDENTIAL, Node, clean_environment
 
 ROUNDS = 2
 PARTITIONS = 2
@@ -93,3 +96,22 @@ def test_spark_reads_what_the_client_polls(
     )
     query.awaitTermination()
     assert read(spark.read.parquet(str(tmp_path / "out"))) == expected
+    assert node.terminate() == 0
+    offline = spark.read.format("server_ng").option("columns", "partition,offset,id,value,timestamp")
+    assert read(offline.load(str(cut_of_a_stopped_server(node)))) == expected
+
+
+def cut_of_a_stopped_server(node: Node) -> Path:
+    """A lease that the command makes, which takes the place of the server for that long."""
+    command = [str(Path(sys.executable).with_name("server-ng")), "lease", "cut", "orders", "events", "--json"]
+    frame = f"{FRAME_BYTES_MAX} B"
+    settings = {"system.path": str(node.data), "message_bus.max_message_size": frame, **SETTINGS}
+    overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    done = subprocess.run(
+        [*command, "--ttl", "600", *overrides],
+        env={**clean_environment(), **ROOT_CREDENTIAL},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Path(json.loads(done.stdout)["path"])

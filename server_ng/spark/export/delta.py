@@ -18,8 +18,10 @@ from deltalake.transaction import AddAction
 
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.data_file import DataFile
+from server_ng.spark.export.partitioning import PartitionBy
+from server_ng.spark.export.syncing import sync_names
 from server_ng.spark.export.target import ExportCommit
-from server_ng.spark.export.writing import DataFile, sync_names
 from server_ng.spark.progress import Point, Progress
 
 __all__ = ["DeltaTarget"]
@@ -30,17 +32,22 @@ _APPLICATION: Final = "server-ng"
 class DeltaTarget:
     """A table in a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, partition_by: PartitionBy = PartitionBy.NOTHING) -> None:
+        self._folder, self._partition_by = folder, partition_by
         self._table: DeltaTable | None = None
 
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:
         """Makes the table if there is none, and says how far it has come."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        table = DeltaTable.create(self._folder, schema, mode="ignore")
+        wanted = self._with_part(schema)
+        by = [] if self._partition_by is PartitionBy.NOTHING else [self._partition_by.value]
+        table = DeltaTable.create(self._folder, wanted, mode="ignore", partition_by=by)
         names = [field.name for field in table.schema().fields]
-        if names != schema.names:
+        if names != wanted.names:
             raise OptionError(f"{self._folder} has other columns: {', '.join(names)}")
+        if table.metadata().partition_columns != by:
+            found = ", ".join(table.metadata().partition_columns) or "nothing"
+            raise OptionError(f"{self._folder} is partitioned by {found}")
         self._table = table
         points = {}
         for cut in lease.partitions:
@@ -62,7 +69,7 @@ class DeltaTarget:
             identity = _identity(commit.end.cluster, point.group_id, point.purge_generation)
             marks.append(Transaction(f"{_APPLICATION}/{partition}/identity", identity))
             marks.append(Transaction(f"{_APPLICATION}/{partition}/offset", point.offset))
-        written = [file for file in commit.files if file.rows]
+        written = commit.files
         if written:
             sync_names(self.staging(commit.job), self._folder)
         try:
@@ -87,11 +94,17 @@ class DeltaTarget:
         same = identity == _identity(cluster, cut.group_id, cut.purge_generation)
         return Point(cut.group_id if same else f"digest {identity:x}", cut.purge_generation, offset)
 
+    def _with_part(self, schema: pa.Schema) -> pa.Schema:
+        """Days and hours are columns of their own, of which the log of the table has the values."""
+        if self._partition_by in (PartitionBy.DAY, PartitionBy.HOUR):
+            return schema.append(pa.field(self._partition_by.value, pa.string()))
+        return schema
+
     def _added(self, file: DataFile) -> AddAction:
         return AddAction(
             path=str(Path(file.path).relative_to(self._folder)),
             size=file.bytes,
-            partition_values={},
+            partition_values={self._partition_by.value: file.part} if file.part else {},
             modification_time=int(time.time() * 1000),
             data_change=True,
             stats=json.dumps({"numRecords": file.rows}),

@@ -8,15 +8,16 @@ the job begins.
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
 from server_ng.segments.lease import Lease
 from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.partitioning import PartitionBy
+from server_ng.spark.export.syncing import sync_names
 from server_ng.spark.export.target import ExportCommit
-from server_ng.spark.export.writing import sync_names
 from server_ng.spark.progress import Progress
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ _RETRIES: Final = "commit.retry.num-retries"
 class IcebergTarget:
     """One table of a catalog."""
 
-    def __init__(self, catalog: "Catalog", name: str) -> None:
-        self._catalog, self._name = catalog, name
+    def __init__(
+        self, catalog: "Catalog", name: str, partition_by: PartitionBy = PartitionBy.NOTHING
+    ) -> None:
+        self._catalog, self._name, self._partition_by = catalog, name, partition_by
         self._table: Table | None = None
 
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
@@ -50,6 +53,7 @@ class IcebergTarget:
         self._table = table
         if table.schema().as_arrow().names != schema.names:
             raise OptionError(f"{self._name} has other columns: {', '.join(table.schema().as_arrow().names)}")
+        self._partition(table)
         found = table.properties.get(_PROGRESS)
         return Progress("", {}) if found is None else Progress.of(json.loads(found))
 
@@ -64,7 +68,7 @@ class IcebergTarget:
         """Adds the files and moves the progress, both or neither; raises `FencedError`."""
         from pyiceberg.exceptions import CommitFailedException
 
-        paths = [Path(file.path).as_uri() for file in commit.files if file.rows]
+        paths = [Path(file.path).as_uri() for file in commit.files]
         if not paths:
             # Without a snapshot nothing would hold this commit against another; the next one covers the gap.
             return
@@ -78,6 +82,23 @@ class IcebergTarget:
                 transaction.set_properties({_PROGRESS: progress})
         except CommitFailedException as error:
             raise FencedError(f"{self._name}: another job committed first: {error}") from error
+
+    def _partition(self, table: "Table") -> None:
+        """Says how the table is partitioned while it is empty, and holds it to that from then on."""
+        from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform, Transform
+
+        columns: dict[PartitionBy, tuple[str, Transform[Any, Any]]] = {
+            PartitionBy.PARTITION: ("partition", IdentityTransform()),
+            PartitionBy.DAY: ("timestamp", DayTransform()),
+            PartitionBy.HOUR: ("timestamp", HourTransform()),
+        }
+        wanted = columns.get(self._partition_by)
+        if wanted is not None and not table.spec().fields and table.current_snapshot() is None:
+            with table.update_spec() as update:
+                update.add_field(*wanted, f"by_{self._partition_by.value}")
+        found = [field.name for field in table.spec().fields]
+        if found != ([] if wanted is None else [f"by_{self._partition_by.value}"]):
+            raise OptionError(f"{self._name} is partitioned by {', '.join(found) or 'nothing'}")
 
     def _open(self) -> "Table":
         if self._table is None:

@@ -4,14 +4,17 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 from uuid import uuid4
 
 from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.spark.cutter import HeldLease
+from server_ng.spark.export.data_file import DataFile
+from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import ExportCommit, Target
-from server_ng.spark.export.writing import DataFile, WriteTask, runs, write
+from server_ng.spark.export.writing import DeadLetters, WriteTask, runs, write
 from server_ng.spark.limits import Limits
 from server_ng.spark.planning import pack, scans
 from server_ng.spark.progress import advanced, between
@@ -31,6 +34,7 @@ class Settings:
     file_bytes: int = 128 << 20
     """Of the log: what it becomes as Parquet is smaller."""
     accept_loss: bool = False
+    partition_by: PartitionBy = PartitionBy.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +73,30 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
             scans=run,
             shape=settings.shape,
             key=settings.key,
-            dead_letters=settings.dead_letters,
             staging=target.staging(job),
+            dead_letters=_dead_letters(target, job, run[0].partition) if settings.dead_letters else None,
+            partition_by=settings.partition_by,
         )
         for run in runs(found, settings.file_bytes)
     ]
     files = engine(tasks)
     target.commit(ExportCommit(job, lease.stream, lease.topic, start, end, schema, files))
     return Exported(
-        rows=sum(file.rows for file in files),
-        dead_rows=sum(file.dead_rows for file in files),
-        files=sum(1 for file in files if file.rows),
+        rows=sum(file.rows for file in files if not file.dead),
+        dead_rows=sum(file.rows for file in files if file.dead),
+        files=sum(1 for file in files if not file.dead),
         log_bytes=sum(scan.bytes for scan in found),
     )
+
+
+def _dead_letters(target: Target, job: str, partition: int) -> DeadLetters:
+    return DeadLetters(target.dead_letters(job), target.dead_letters_from(partition))
 
 
 def on_threads(tasks: Sequence[WriteTask]) -> list[DataFile]:
     """In this process: decoding and writing leave the interpreter's lock alone."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(write, tasks))
+        return list(chain.from_iterable(pool.map(write, tasks)))
 
 
 def on_spark(master: str) -> Engine:
@@ -96,6 +105,6 @@ def on_spark(master: str) -> Engine:
 
     def run(tasks: Sequence[WriteTask]) -> list[DataFile]:
         context = builder("server-ng spark export", master).getOrCreate().sparkContext
-        return list(context.parallelize(tasks, max(1, len(tasks))).map(write).collect())
+        return list(context.parallelize(tasks, max(1, len(tasks))).flatMap(write).collect())
 
     return run

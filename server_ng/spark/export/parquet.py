@@ -18,8 +18,10 @@ import pyarrow as pa
 
 from server_ng.segments.lease import Lease
 from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.data_file import DataFile
+from server_ng.spark.export.partitioning import PartitionBy
+from server_ng.spark.export.syncing import sync, sync_names
 from server_ng.spark.export.target import ExportCommit
-from server_ng.spark.export.writing import DataFile, sync, sync_names
 from server_ng.spark.progress import Progress
 
 __all__ = ["ParquetTarget"]
@@ -30,12 +32,12 @@ _EMPTY: Final = Progress("", {})
 class ParquetTarget:
     """A table for every reader of Parquet files."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, partition_by: PartitionBy = PartitionBy.NOTHING) -> None:
+        self._folder, self._partition_by = folder, partition_by
         # Readers leave out what begins with an underscore.
         self._log = folder / "_server_ng" / "commits"
         self._staging = folder / "_server_ng" / "staging"
-        self._dead = folder / "_dead_letters"
+        self._dead = "_dead_letters"
         self._last = 0
 
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
@@ -47,12 +49,22 @@ class ParquetTarget:
         found = self._commit(self._last)
         if found["schema"] != str(schema.remove_metadata()):
             raise OptionError(f"{self._folder} has other columns:\n{found['schema']}")
+        if found.get("partition_by", PartitionBy.NOTHING) != self._partition_by:
+            raise OptionError(f"{self._folder} is partitioned by {found.get('partition_by', 'nothing')}")
         self._publish(found)
         return Progress.of(found["progress"])
 
     def staging(self, job: str) -> Path:
         """Where the files of a job are written."""
         return self._staging / job
+
+    def dead_letters(self, job: str) -> Path:
+        """Beside the others: one commit names both."""
+        return self.staging(job)
+
+    def dead_letters_from(self, partition: int) -> int:  # noqa: ARG002 - the same for all
+        """They are added with the rows."""
+        return 0
 
     def commit(self, commit: ExportCommit) -> None:
         """Adds the files and moves the progress, both or neither; raises `FencedError`."""
@@ -63,8 +75,9 @@ class ParquetTarget:
             "stream": commit.stream,
             "topic": commit.topic,
             "schema": str(commit.schema.remove_metadata()),
+            "partition_by": self._partition_by.value,
             "progress": commit.end.plain(),
-            "files": [entry for each in commit.files for entry in self._entries(each)],
+            "files": [self._entry(each) for each in commit.files],
         }
         if commit.files:
             sync_names(self.staging(commit.job), self._folder)
@@ -100,19 +113,13 @@ class ParquetTarget:
         found: dict[str, Any] = json.loads((self._log / f"{number:020}.json").read_text())
         return found
 
-    def _entries(self, file: DataFile) -> list[dict[str, Any]]:
+    def _entry(self, file: DataFile) -> dict[str, Any]:
         name = f"{file.partition:05}-{file.first_offset:020}-{file.end_offset:020}.parquet"
-        entries = []
-        if file.rows:
-            entries.append(
-                {"name": name, "staged": self._below(file.path), "rows": file.rows, "bytes": file.bytes}
-            )
-        if file.dead_path is not None:
-            dead = f"{self._dead.name}/{name}"
-            entries.append(
-                {"name": dead, "staged": self._below(file.dead_path), "rows": file.dead_rows, "bytes": 0}
-            )
-        return entries
+        if file.dead:
+            name = f"{self._dead}/{name}"
+        elif file.part:
+            name = f"{self._partition_by}={file.part}/{name}"
+        return {"name": name, "staged": self._below(file.path), "rows": file.rows, "bytes": file.bytes}
 
     def _below(self, path: str) -> str:
         """Relative, so that the directory may be moved."""
@@ -120,12 +127,12 @@ class ParquetTarget:
 
     def _publish(self, found: dict[str, Any]) -> None:
         """Gives the files of a commit their places; whoever comes second finds it done."""
+        folders = {self._folder}
         for entry in found["files"]:
             place = self._folder / entry["name"]
-            if place.parent == self._dead:
-                self._dead.mkdir(exist_ok=True)
+            place.parent.mkdir(exist_ok=True)
+            folders.add(place.parent)
             with suppress(FileNotFoundError):
                 (self._folder / entry["staged"]).rename(place)
-        sync(self._folder)
-        if self._dead.exists():
-            sync(self._dead)
+        for folder in sorted(folders, reverse=True):
+            sync(folder)

@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from server_ng.segments.lease import Lease
-from server_ng.spark.export.writing import DataFile
+from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.progress import Progress
 
 __all__ = ["ExportCommit", "Target"]
@@ -36,6 +36,12 @@ class Target(Protocol):
 
     def staging(self, job: str) -> Path:
         """Where the files of a job are written."""
+
+    def dead_letters(self, job: str) -> Path:
+        """Where those of a job are written."""
+
+    def dead_letters_from(self, partition: int) -> int:
+        """Those of lower offsets are there already, whatever the table says of its rows."""
 
     def commit(self, commit: ExportCommit) -> None:
         """Adds the files and moves the progress, both or neither; raises `FencedError`."""

@@ -46,7 +46,7 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load fuzz sim sim-long sim-plants wheel release lock clean help preflight
+.PHONY: build run test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants wheel release lock clean help preflight
 
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
 
@@ -114,6 +114,9 @@ bench: release ## measure the release build against benches/baselines
 
 bench-load: release ## load the release build through the real client, beside a server that does nothing
 	$(BIN)/python -m benches.load
+
+bench-spark: release $(VENV)/.spark ## measure jobs on a topic of a gigabyte with the release build
+	$(BIN)/python -m benches.spark
 
 fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
 	for target in client_frame request_body primitives segment_columns; do native/fuzz/run $$target -seconds $(FUZZ_SECONDS) || exit 1; done

@@ -12,8 +12,6 @@ from typing import Any
 import fastavro
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
-from pyiceberg.catalog import load_catalog
 
 from server_ng.segments.lease import Lease
 from server_ng.spark.command import main
@@ -22,52 +20,20 @@ from server_ng.spark.errors import BadRecordError, DataLossError, FencedError, O
 from server_ng.spark.export.beside import WithDeadLetters
 from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.job import Exported, Settings, export, on_threads
-from server_ng.spark.export.opening import open_target
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
-from server_ng.spark.export.target import Target
 from server_ng.spark.export.writing import DeadLetters, WriteTask
 from tests.spark.topics import sealed
+from tests.spark.written_table import KINDS, WrittenTable
 from tests.support.lease_files import BASE_TIME, Message, WrittenSegment, segment, write_lease
 
 RAW = Settings(Shape())
 
 
-class Table:
-    """One kind of table in a folder: opened anew for each job, as a process would."""
-
-    def __init__(self, kind: str, folder: Path) -> None:
-        self.kind, self.folder = kind, folder
-        folder.mkdir()
-
-    def catalog(self) -> dict[str, str]:
-        return {"uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}"}
-
-    def open(self, **how: Any) -> Target:
-        """A job's view of it."""
-        name = "lake.events" if self.kind == "iceberg" else str(self.folder / "table")
-        return open_target(self.kind, name, self.catalog(), **how)
-
-    def rows(self, suffix: str = "") -> list[dict[str, Any]]:
-        """What a reader sees that is not ours."""
-        if self.kind == "parquet":
-            folder = self.folder / "table" / suffix
-            rows = [row for file in folder.glob("*.parquet") for row in pq.read_table(file).to_pylist()]
-        elif self.kind == "delta":
-            rows = DeltaTable(self.folder / f"table{suffix}").to_pyarrow_table().to_pylist()
-        else:
-            catalog = load_catalog("server_ng", **self.catalog())
-            rows = catalog.load_table(f"lake.events{suffix}").scan().to_arrow().to_pylist()
-        return sorted(rows, key=lambda row: (row["partition"], row["offset"]))
-
-    def places(self) -> list[tuple[int, int]]:
-        return [(row["partition"], row["offset"]) for row in self.rows()]
-
-
-@pytest.fixture(params=["parquet", "iceberg", "delta"])
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
+@pytest.fixture(params=KINDS)
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> WrittenTable:
     """A table of each kind that does not exist yet."""
-    return Table(request.param, tmp_path / "lake")
+    return WrittenTable(request.param, tmp_path / "lake")
 
 
 @pytest.fixture
@@ -97,7 +63,7 @@ FIRST = [*((0, offset) for offset in range(20)), *((1, offset) for offset in ran
 SECOND = sorted([*FIRST, *((0, offset) for offset in range(22, 27))])
 
 
-def test_a_table_follows_a_topic(table: Table, leased: Callable[..., HeldLease]) -> None:
+def test_a_table_follows_a_topic(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
     assert export(leased(first_state()), table.open(), RAW, on_threads) is not None
     rows = table.rows()
     assert table.places() == FIRST
@@ -125,7 +91,7 @@ def crashing(calls: int) -> Callable[[Any], list[DataFile]]:
 
 @pytest.mark.parametrize("files", [0, 1, 2])
 def test_a_job_that_died_before_its_commit_left_nothing(
-    table: Table, leased: Callable[..., HeldLease], files: int
+    table: WrittenTable, leased: Callable[..., HeldLease], files: int
 ) -> None:
     export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
     with pytest.raises(Crash):
@@ -135,7 +101,7 @@ def test_a_job_that_died_before_its_commit_left_nothing(
     assert table.places() == SECOND
 
 
-def test_the_second_of_two_jobs_is_fenced(table: Table, leased: Callable[..., HeldLease]) -> None:
+def test_the_second_of_two_jobs_is_fenced(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
     export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
 
     def overtaken(tasks: Any) -> list[DataFile]:
@@ -149,7 +115,7 @@ def test_the_second_of_two_jobs_is_fenced(table: Table, leased: Callable[..., He
     assert table.places() == SECOND
 
 
-def test_two_jobs_that_both_found_no_table(table: Table, leased: Callable[..., HeldLease]) -> None:
+def test_two_jobs_that_both_found_no_table(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
     def overtaken(tasks: Any) -> list[DataFile]:
         export(leased(first_state()), table.open(), RAW, on_threads)
         return on_threads(tasks)
@@ -159,7 +125,9 @@ def test_two_jobs_that_both_found_no_table(table: Table, leased: Callable[..., H
     assert table.places() == FIRST
 
 
-def test_a_job_without_rows_never_moves_progress_back(table: Table, leased: Callable[..., HeldLease]) -> None:
+def test_a_job_without_rows_never_moves_progress_back(
+    table: WrittenTable, leased: Callable[..., HeldLease]
+) -> None:
     export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
     gap = leased({0: [sealed(0, 10)]})
     cut = gap.lease.partitions[0]
@@ -180,7 +148,7 @@ def test_a_job_without_rows_never_moves_progress_back(table: Table, leased: Call
 
 @pytest.mark.parametrize("how", [{"purge_generation": 1}, {"groups": {0: 77, 1: 8}}])
 def test_another_topic_is_never_added(
-    table: Table, leased: Callable[..., HeldLease], how: dict[str, Any]
+    table: WrittenTable, leased: Callable[..., HeldLease], how: dict[str, Any]
 ) -> None:
     export(leased(first_state()), table.open(), RAW, on_threads)
     with pytest.raises(TopicChangedError):
@@ -188,7 +156,7 @@ def test_another_topic_is_never_added(
     assert table.places() == FIRST
 
 
-def test_what_was_deleted_unread_is_told(table: Table, leased: Callable[..., HeldLease]) -> None:
+def test_what_was_deleted_unread_is_told(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
     export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
     pruned = {0: [sealed(15, 5)]}
     with pytest.raises(DataLossError, match="from 10 to 14"):
@@ -197,7 +165,9 @@ def test_what_was_deleted_unread_is_told(table: Table, leased: Callable[..., Hel
     assert table.places() == [*FIRST[:10], *((0, offset) for offset in range(15, 20))]
 
 
-def test_other_columns_are_refused(table: Table, leased: Callable[..., HeldLease], tmp_path: Path) -> None:
+def test_other_columns_are_refused(
+    table: WrittenTable, leased: Callable[..., HeldLease], tmp_path: Path
+) -> None:
     export(leased(first_state()), table.open(), RAW, on_threads)
     schema = tmp_path / "schema.json"
     schema.write_text('{"amount": "long"}')
@@ -211,7 +181,7 @@ class TestParquet:
     def test_a_death_between_commit_and_publication_is_ended_by_the_next(
         self, tmp_path: Path, leased: Callable[..., HeldLease], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        table = Table("parquet", tmp_path / "lake")
+        table = WrittenTable("parquet", tmp_path / "lake")
         moves = Path.rename
 
         def dies(self: Path, target: Path) -> Path:
@@ -230,7 +200,7 @@ class TestParquet:
     def test_names_say_what_is_inside_and_commits_list_them(
         self, tmp_path: Path, leased: Callable[..., HeldLease]
     ) -> None:
-        table = Table("parquet", tmp_path / "lake")
+        table = WrittenTable("parquet", tmp_path / "lake")
         export(leased({0: [sealed(3, 4)]}), table.open(), RAW, on_threads)
         name = f"00000-{3:020}-{7:020}.parquet"
         assert [each.name for each in (table.folder / "table").glob("*.parquet")] == [name]
@@ -240,7 +210,7 @@ class TestParquet:
         assert found["progress"]["partitions"]["0"] == {"group": f"{7:016x}", "purge": 0, "offset": "7"}
 
     def test_what_dead_jobs_left_is_collected(self, tmp_path: Path, leased: Callable[..., HeldLease]) -> None:
-        table = Table("parquet", tmp_path / "lake")
+        table = WrittenTable("parquet", tmp_path / "lake")
         export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
         with pytest.raises(Crash):
             export(leased(first_state()), table.open(), RAW, crashing(1))
@@ -285,7 +255,7 @@ def over_days() -> dict[int, list[WrittenSegment]]:
 
 @pytest.mark.parametrize("by", ["partition", "day", "hour"])
 def test_rows_are_apart_by_partition_or_time(
-    table: Table, leased: Callable[..., HeldLease], by: PartitionBy
+    table: WrittenTable, leased: Callable[..., HeldLease], by: PartitionBy
 ) -> None:
     by = PartitionBy(by)
     settings = replace(RAW, partition_by=by)
@@ -314,7 +284,7 @@ def test_rows_are_apart_by_partition_or_time(
 
 @pytest.mark.parametrize("died", [False, True])
 def test_dead_letters_are_kept_once(
-    table: Table,
+    table: WrittenTable,
     leased: Callable[..., HeldLease],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -361,7 +331,7 @@ def test_json_payloads_become_columns_and_dead_letters(
     }
     schema.write_text(json.dumps(kinds))
     settings = Settings(Shape.of("json", schema))
-    table = Table("parquet", tmp_path / "lake")
+    table = WrittenTable("parquet", tmp_path / "lake")
     with pytest.raises(BadRecordError, match="partition 0, offset 1"):
         export(leased({0: [written]}), table.open(), settings, on_threads)
     done = export(leased({0: [written]}), table.open(), replace(settings, dead_letters=True), on_threads)
@@ -408,7 +378,7 @@ def test_avro_payloads_become_columns_and_dead_letters(
     schema = tmp_path / "schema.avsc"
     schema.write_text(json.dumps(declared))
     settings = Settings(Shape.of("avro", schema), dead_letters=True)
-    table = Table("parquet", tmp_path / "lake")
+    table = WrittenTable("parquet", tmp_path / "lake")
     done = export(leased({0: [written]}), table.open(), settings, on_threads)
     assert done is not None
     assert (done.rows, done.dead_rows) == (2, 3)
@@ -460,7 +430,7 @@ def test_the_command(
 def test_a_full_disk_leaves_the_table_as_it_was(
     tmp_path: Path, leased: Callable[..., HeldLease], kind: str
 ) -> None:
-    table = Table(kind, tmp_path / "lake")
+    table = WrittenTable(kind, tmp_path / "lake")
     export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
     lease = str(leased({0: [sealed(0, 2_000)]}).path)
     command = ["export", "--lease", lease, "--to", kind, "--target", str(table.folder / "table")]
@@ -483,7 +453,7 @@ def test_on_a_cluster_as_in_this_process(
 ) -> None:
     lease = str(leased(first_state()).path)
     folder = tmp_path / "lake"
-    table = Table("parquet", folder)
+    table = WrittenTable("parquet", folder)
     target = str(folder / "table")
     assert (
         main(["export", "--lease", lease, "--to", "parquet", "--target", target, "--master", "local[2]"]) == 0

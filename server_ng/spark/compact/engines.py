@@ -39,8 +39,9 @@ def tasks(master: str) -> Engine:
 
 def on_workers(context: "SparkContext", found: Sequence[PartitionTask], told: Told) -> Iterator[Compacted]:
     """One task for each partition; what a worker cannot do is raised here, as what it is."""
-    work = context.parallelize(found, max(1, len(found))).map(_attempt)
-    for task, done in zip(found, work.toLocalIterator(prefetchPartitions=True), strict=True):
+    # Asked for one by one they would be done one by one.
+    ended = context.parallelize(found, max(1, len(found))).map(_attempt).collect()
+    for task, done in zip(found, ended, strict=True):
         if isinstance(done, Exception):
             raise done
         told(sum(segment.bytes for segment in task.cut.segments) + sum(run.bytes for run in done.runs))

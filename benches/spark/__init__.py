@@ -1,0 +1,1 @@
+"""What jobs on topics cost: decoding, Spark, compaction, export."""

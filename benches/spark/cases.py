@@ -1,0 +1,129 @@
+"""The jobs that are measured, each over the same topic, in one warm session."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from benches.spark.topic import Written
+from server_ng.segments.columns import Columns, Selection
+from server_ng.segments.reader import SegmentReader
+from server_ng.spark.compact import engines, job
+from server_ng.spark.compact.engines import Engine
+from server_ng.spark.compact.partition import untold
+from server_ng.spark.compact.rules import Rules
+from server_ng.spark.cutter import HeldLease
+from server_ng.spark.export.job import Engine as ExportEngine
+from server_ng.spark.export.job import Settings, export, on_spark, on_threads
+from server_ng.spark.export.parquet import ParquetTarget
+from server_ng.spark.export.rows import Shape
+
+__all__ = ["MASTER", "Bench", "Rate", "cases"]
+
+MASTER: Final = "local[2]"
+_FIVE: Final = "key,value,partition,offset,timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What a case came to: mostly how much of the log it went through in a second."""
+
+    case: str
+    value: float
+    goal: str = ""
+    unit: str = "MB/s"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A topic, a warm session, and a folder for what jobs write."""
+
+    topic: Written
+    spark: SparkSession
+    folder: Path
+    runs: int
+
+    def rate(self, run: Callable[[], object]) -> float:
+        """The best of some runs, behind one that warms up, in megabytes of the log per second."""
+        run()
+        best = min(self._seconds(run) for _ in range(self.runs))
+        return self.topic.bytes / best / 1e6
+
+    @staticmethod
+    def _seconds(run: Callable[[], object]) -> float:
+        begun = time.perf_counter()
+        run()
+        return time.perf_counter() - begun
+
+    def fresh(self, name: str) -> Path:
+        """A folder that is not there."""
+        path = self.folder / name
+        shutil.rmtree(path, ignore_errors=True)
+        return path
+
+    def frame(self) -> DataFrame:
+        """The five columns of the topic."""
+        reader = self.spark.read.format("server_ng").option("columns", _FIVE)
+        return reader.load(str(self.topic.directory))
+
+
+class _Taken:
+    """Takes what a job made, as a server would, and looks at nothing: its part is not measured here."""
+
+    def adopt(self, *_: object) -> None:
+        """Does nothing."""
+
+
+def cases(bench: Bench) -> Iterator[Rate]:
+    yield Rate("decode with verification, one core", bench.rate(lambda: _decode(bench.topic)), ">= 4,000")
+    through = bench.rate(lambda: _read(bench.frame()))
+    yield Rate("five columns through Spark", through, ">= 700")
+    rows = bench.fresh("rows.parquet")
+    bench.frame().write.parquet(str(rows))
+    parquet = bench.rate(lambda: _read(bench.spark.read.parquet(str(rows))))
+    yield Rate("the same rows, from Parquet", parquet)
+    yield Rate("Parquet over Spark", parquet / through, "<= 1.5", "times")
+    local, tasks = engines.local, engines.tasks(MASTER)
+    yield Rate("compaction without Spark, 2 cores, synced", bench.rate(lambda: _compact(bench, local)))
+    yield Rate(
+        "compaction, a task per partition, synced", bench.rate(lambda: _compact(bench, tasks)), ">= 1,200"
+    )
+    yield Rate("export to Parquet without Spark", bench.rate(lambda: _export(bench, on_threads)))
+    ours = bench.rate(lambda: _export(bench, on_spark(MASTER)))
+    yield Rate("export to Parquet, tasks of Spark", ours)
+    theirs = bench.rate(lambda: _write(bench))
+    yield Rate("Spark's own writer on the same scan", theirs)
+    yield Rate("export over Spark's writer", ours / theirs, ">= 2", "times")
+
+
+def _decode(topic: Written) -> None:
+    wanted = Selection(Columns.KEY | Columns.VALUE | Columns.OFFSET | Columns.TIMESTAMP)
+    for cut in topic.lease.partitions:
+        for segment in cut.segments:
+            with SegmentReader(topic.directory, segment, cut.partition) as reader:
+                for _ in reader.columns(wanted, allocate=pa.allocate_buffer, piece_bytes=1 << 20):
+                    pass
+
+
+def _read(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def _compact(bench: Bench, engine: Engine) -> None:
+    rules = Rules(tombstones_after=0)
+    job.run(HeldLease(bench.topic.directory, bench.topic.lease), rules, engine, _Taken(), untold)
+
+
+def _export(bench: Bench, engine: ExportEngine) -> None:
+    target = ParquetTarget(bench.fresh("ours"))
+    held = HeldLease(bench.topic.directory, bench.topic.lease)
+    export(held, target, Settings(Shape()), engine)
+
+
+def _write(bench: Bench) -> None:
+    bench.frame().write.option("compression", "zstd").mode("overwrite").parquet(str(bench.fresh("theirs")))

@@ -298,12 +298,29 @@ def test_what_the_server_answers_is_the_exit_status(
         raise CutRefusedError(kind, "Not so.")
 
     monkeypatch.setattr(Cutter, "adopt", refuses)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     with CuttingServer(tmp_path) as server:
         server.holds({0: written([*EVERY_KEY, [[(9, False)]]]), 1: []}, groups=PARTITIONS)
         command = ["compact", "--control", str(server.control), "--topic", "orders/events"]
         assert main(command) == status
         assert "Not so." in capsys.readouterr().err
         assert server.held() == []
+
+
+def test_a_partition_that_is_busy_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+
+    class Busy(Dying):
+        def adopt(self, *offered: Any) -> None:
+            if len(pauses) < 3:
+                raise CutRefusedError("busy", "Later.")
+            self._cutter.adopt(*offered)
+
+    with CuttingServer(tmp_path) as server:
+        server.holds({0: written([*EVERY_KEY, [[(9, False)]]]), 1: []}, groups=PARTITIONS)
+        report = run(held(server), SMALL, engines.local, Busy(Cutter(server.control), 0), untold)
+    assert (report.adopted, pauses) == (1, [1.0] * 3)
 
 
 def test_keys_that_take_more_memory_than_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

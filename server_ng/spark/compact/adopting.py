@@ -1,12 +1,18 @@
 """Compacted segments offered to the server, which verifies them and puts them in the place of others."""
 
-from typing import Protocol
+import time
+from typing import Final, Protocol
 
 from server_ng.spark.compact.merging import Output
 from server_ng.spark.cutter import CutRefusedError
 from server_ng.spark.errors import BadOutputError, FencedError
 
 __all__ = ["Adopter", "adopt"]
+
+_BUSY: Final = "busy"
+_TRIES: Final = 60
+_SECONDS_BETWEEN: Final = 1.0
+"""A partition is busy while polls still read what an adoption before has replaced, or its disk is slow."""
 
 
 class Adopter(Protocol):
@@ -37,10 +43,15 @@ def adopt(server: Adopter, lease: str, output: Output) -> None:
             "digest": made.digest,
         }
     ]
-    try:
-        server.adopt(lease, output.partition, inputs, outputs)
-    except CutRefusedError as error:
-        raise _refusal(error, output) from error
+    for left in reversed(range(_TRIES)):
+        try:
+            server.adopt(lease, output.partition, inputs, outputs)
+        except CutRefusedError as error:
+            if error.kind != _BUSY or not left:
+                raise _refusal(error, output) from error
+            time.sleep(_SECONDS_BETWEEN)
+        else:
+            break
 
 
 def _refusal(error: CutRefusedError, output: Output) -> Exception:

@@ -12,14 +12,12 @@ from server_ng.segments.newest import Identity
 from server_ng.segments.reader import SegmentReader
 from server_ng.segments.sealed_writer import SealedWriter, sync_directory
 from server_ng.spark.compact.planning import Run
-from server_ng.spark.compact.survey import Newest, Told
+from server_ng.spark.compact.survey import PIECE_BYTES, Newest, Told
 
 __all__ = ["OUTPUTS", "Merge", "Output", "merge"]
 
 OUTPUTS: Final = "outputs"
 """Below the directory of a lease, where the server looks for what a job made."""
-_PIECE_BYTES: Final = 1 << 20
-"""Small enough that what is hashed is still close when it is copied."""
 _NO_TIME: Final = (1 << 64) - 1
 
 
@@ -101,7 +99,7 @@ def _steps(of: Merge, run: Run, writer: SealedWriter) -> Iterator[binding.Compac
             return binding.compact_segment(piece, (*walk, by_id), key, newest, writer.room(len(piece)))
 
         with SegmentReader(of.directory, segment, of.cut.partition) as reader:
-            yield from reader.steps(take, piece_bytes=_PIECE_BYTES)
+            yield from reader.steps(take, piece_bytes=PIECE_BYTES)
 
 
 def _first_op(footers: list[Footer]) -> int:

@@ -11,11 +11,13 @@ from server_ng.segments.newest import KeyTable
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.compact.rules import Rules
 
-__all__ = ["Newest", "Survey", "Surveyor", "Tally", "Told", "survey"]
+__all__ = ["PIECE_BYTES", "Newest", "Survey", "Surveyor", "Tally", "Told", "survey"]
 
 Told: TypeAlias = Callable[[int], None]
 """Told how many bytes are done with, again and again."""
-NO_HORIZON: Final = 0
+PIECE_BYTES: Final = 1 << 20
+"""Small enough that what was hashed is still close when it is looked at again."""
+_NO_HORIZON: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,13 @@ def survey(directory: Path, cut: PartitionCut, rules: Rules, cut_at: int, told: 
     for segment in cut.segments:
         identified, after = 0, segment.first_offset
         with SegmentReader(directory, segment, cut.partition) as reader:
-            for noted in reader.steps(table.add):
+            for noted in reader.steps(table.add, piece_bytes=PIECE_BYTES):
                 identified += noted.identified
                 after = noted.after
                 told(noted.consumed)
         if segment.digest is not None:
             counted.append((segment, identified, after - 1))
-    newest = _InMemory(table.newest(rules.horizon(cut_at)), table.newest(NO_HORIZON))
+    newest = _InMemory(table.newest(rules.horizon(cut_at)), table.newest(_NO_HORIZON))
     tallies = [
         Tally(
             segment,

@@ -15,13 +15,13 @@ from server_ng.segments.columns import Columns, Selection
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.compact import engines, job
 from server_ng.spark.compact.engines import Engine
-from server_ng.spark.compact.partition import untold
 from server_ng.spark.compact.rules import Rules
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.export.job import Engine as ExportEngine
 from server_ng.spark.export.job import Settings, export, on_spark, on_threads
 from server_ng.spark.export.parquet import ParquetTarget
 from server_ng.spark.export.rows import Shape
+from server_ng.spark.meter import untold
 
 __all__ = ["MASTER", "Bench", "Rate", "cases"]
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from server_ng.spark.errors import (
     TopicChangedError,
 )
 from server_ng.spark.keys import key_rule
+from server_ng.spark.meter import Meter
 from server_ng.spark.status import JobStatus
 
 __all__ = ["main"]
@@ -145,6 +147,10 @@ def _leased(chosen: argparse.Namespace) -> Iterator[HeldLease]:
         yield lease
 
 
+def _bytes_of(lease: Lease) -> int:
+    return sum(segment.bytes for cut in lease.partitions for segment in cut.segments)
+
+
 def _say(chosen: argparse.Namespace, value: dict[str, object]) -> None:
     print(json.dumps(value) if chosen.json else "  ".join(f"{name}={value[name]}" for name in value))
 
@@ -202,8 +208,9 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
         dead_letters=chosen.dead_letters,
         partition_by=settings.partition_by,
     )
-    engine = on_threads if chosen.master is None else on_spark(chosen.master)
-    with _leased(chosen) as leased:
+    with _leased(chosen) as leased, Meter(_bytes_of(leased.lease)) as meter:
+        here = partial(on_threads, told=meter.told)
+        engine = here if chosen.master is None else on_spark(chosen.master)
         done = export(leased, target, settings, engine)
     if done is None:
         return JobStatus.NOTHING_TO_DO

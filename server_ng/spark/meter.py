@@ -2,14 +2,22 @@
 
 import sys
 import time
+from collections.abc import Callable
 from threading import Lock
 from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import Final, Self, TextIO, TypeAlias
 
-__all__ = ["Meter"]
+__all__ = ["Meter", "Told", "untold"]
+
+Told: TypeAlias = Callable[[int], None]
+"""Told how many bytes are done with, again and again."""
 
 _WIDTH: Final = 30
 _SECONDS_BETWEEN: Final = 0.1
+
+
+def untold(_: int) -> None:
+    """For whoever has nobody to tell."""
 
 
 class Meter:

@@ -17,10 +17,11 @@ from server_ng.spark.command import main
 from server_ng.spark.compact import engines
 from server_ng.spark.compact.job import CompactionReport, run
 from server_ng.spark.compact.merging import OUTPUTS
-from server_ng.spark.compact.partition import Compacted, untold
+from server_ng.spark.compact.partition import Compacted
 from server_ng.spark.compact.rules import Rules
 from server_ng.spark.cutter import CutRefusedError, Cutter, HeldLease
 from server_ng.spark.errors import FencedError
+from server_ng.spark.meter import untold
 from tests.spark.cutting_server import CuttingServer
 from tests.support.lease_files import Message, WrittenSegment, header_field, headers, segment
 

@@ -12,10 +12,10 @@ from server_ng.spark.command import main
 from server_ng.spark.compact import engines
 from server_ng.spark.compact.engines import Engine
 from server_ng.spark.compact.job import run
-from server_ng.spark.compact.partition import untold
 from server_ng.spark.compact.rules import Rules
 from server_ng.spark.compact.shuffle import shuffle
 from server_ng.spark.cutter import HeldLease
+from server_ng.spark.meter import untold
 from tests.spark.topics import sealed
 from tests.support.lease_files import Message, WrittenSegment, header_field, headers, segment, write_lease
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.newest import TooManyKeysError
 from server_ng.spark.compact.partition import Compacted, PartitionTask, compact
-from server_ng.spark.compact.survey import Told
+from server_ng.spark.meter import Told
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -13,9 +13,9 @@ from server_ng.spark.compact.engines import Engine
 from server_ng.spark.compact.merging import OUTPUTS
 from server_ng.spark.compact.partition import Compacted, PartitionTask
 from server_ng.spark.compact.rules import Rules
-from server_ng.spark.compact.survey import Told
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import FencedError
+from server_ng.spark.meter import Told
 
 __all__ = ["CompactionReport", "PartitionReport", "run"]
 

@@ -12,7 +12,8 @@ from server_ng.segments.newest import Identity
 from server_ng.segments.reader import SegmentReader
 from server_ng.segments.sealed_writer import SealedWriter, sync_directory
 from server_ng.spark.compact.planning import Run
-from server_ng.spark.compact.survey import PIECE_BYTES, Newest, Told
+from server_ng.spark.compact.survey import PIECE_BYTES, Newest
+from server_ng.spark.meter import Told
 
 __all__ = ["OUTPUTS", "Merge", "Output", "merge"]
 

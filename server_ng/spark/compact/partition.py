@@ -9,9 +9,10 @@ from server_ng.segments.sealed_writer import sync_directory
 from server_ng.spark.compact.merging import OUTPUTS, Merge, Output, merge
 from server_ng.spark.compact.planning import Run, plan
 from server_ng.spark.compact.rules import Rules
-from server_ng.spark.compact.survey import Surveyor, Told, survey
+from server_ng.spark.compact.survey import Surveyor, survey
+from server_ng.spark.meter import Told, untold
 
-__all__ = ["Compacted", "PartitionTask", "compact", "untold"]
+__all__ = ["Compacted", "PartitionTask", "compact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,6 @@ class Compacted:
     outputs: tuple[Output, ...]
     """None of a dry run."""
     reason: str
-
-
-def untold(_: int) -> None:
-    """For whoever has nobody to tell how far it is."""
 
 
 def compact(task: PartitionTask, told: Told = untold) -> Compacted:

@@ -22,7 +22,8 @@ from server_ng.spark.compact.engines import Engine, on_workers
 from server_ng.spark.compact.merging import OUTPUTS
 from server_ng.spark.compact.partition import Compacted, PartitionTask
 from server_ng.spark.compact.rules import Rules
-from server_ng.spark.compact.survey import Survey, Tally, Told
+from server_ng.spark.compact.survey import Survey, Tally
+from server_ng.spark.meter import Told
 from server_ng.spark.session import builder
 
 __all__ = ["shuffle"]

@@ -10,11 +10,10 @@ from server_ng.segments.lease import PartitionCut, SegmentCut
 from server_ng.segments.newest import KeyTable
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.compact.rules import Rules
+from server_ng.spark.meter import Told
 
-__all__ = ["PIECE_BYTES", "Newest", "Survey", "Surveyor", "Tally", "Told", "survey"]
+__all__ = ["PIECE_BYTES", "Newest", "Survey", "Surveyor", "Tally", "survey"]
 
-Told: TypeAlias = Callable[[int], None]
-"""Told how many bytes are done with, again and again."""
 PIECE_BYTES: Final = 1 << 20
 """Small enough that what was hashed is still close when it is looked at again."""
 _NO_HORIZON: Final = 0

@@ -16,6 +16,7 @@ from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import ExportCommit, Target
 from server_ng.spark.export.writing import DeadLetters, WriteTask, runs, write
 from server_ng.spark.limits import Limits
+from server_ng.spark.meter import Told, untold
 from server_ng.spark.planning import pack, scans
 from server_ng.spark.progress import advanced, between
 
@@ -93,10 +94,16 @@ def _dead_letters(target: Target, job: str, partition: int) -> DeadLetters:
     return DeadLetters(target.dead_letters(job), target.dead_letters_from(partition))
 
 
-def on_threads(tasks: Sequence[WriteTask]) -> list[DataFile]:
+def on_threads(tasks: Sequence[WriteTask], told: Told = untold) -> list[DataFile]:
     """In this process: decoding and writing leave the interpreter's lock alone."""
+
+    def done(task: WriteTask) -> list[DataFile]:
+        files = write(task)
+        told(sum(scan.bytes for scan in task.scans))
+        return files
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(chain.from_iterable(pool.map(write, tasks)))
+        return list(chain.from_iterable(pool.map(done, tasks)))
 
 
 def on_spark(master: str) -> Engine:

@@ -129,7 +129,7 @@ impl<E: Environment> Journal<E> {
                 let header = self.headers.get_mut(&group).expect("a header for each");
                 header.op += 1;
                 let (header, body) = (*header, Arc::clone(&self.body));
-                self.core.append(header, body, &mut self.effects).expect("room");
+                self.core.append(header, body).expect("room");
                 let released = Event::Released { group, op: header.op.saturating_sub(KEPT) };
                 self.core.step(released, &mut self.effects);
             }
@@ -140,6 +140,7 @@ impl<E: Environment> Journal<E> {
     }
 
     fn work(&mut self) {
+        self.core.start(&mut self.effects);
         self.shell.perform(&mut self.driver, &mut self.effects);
         self.effects.clear();
         let wait = if self.core.is_quiet() && self.core.files() > 1 {

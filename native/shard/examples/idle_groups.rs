@@ -1,7 +1,11 @@
 //! What groups cost that nobody uses, all in one log: opens so many partitions, lets them rest, and prints the bytes of memory that
 //! each takes. `idle_groups FOLDER GROUPS`
 
-#![allow(clippy::print_stdout, reason = "this program talks to people")]
+#![allow(
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "this program talks to people, and ends if it is asked nonsense"
+)]
 
 use std::path::Path;
 use std::time::Duration;
@@ -95,7 +99,7 @@ fn main() {
 fn start(folder: &Path) -> Shard {
     let environment = PosixEnvironment;
     let home = Home::new(folder.join("data"));
-    let directory = DataDirectory::new(environment.clone(), home.clone(), SETTINGS);
+    let directory = DataDirectory::new(environment, home.clone(), SETTINGS);
     let layout = directory.found(Identity { cluster: 1, node: 1 }, 1, &mut || 7).expect("an empty folder");
     let mut driver =
         environment.driver(DriverLimits { operations_max: 256, handles_max: 256 }).expect("a driver");

@@ -25,7 +25,7 @@ fn keeping(plan: &Plan, group: u64) -> Keeping {
     let mut random = Random::new(plan.seed ^ group << 20 ^ 0x6b65_6570);
     let age = Duration::from_millis(1_500 + random.below(8_000));
     let expiry = if random.flip() { u64::try_from(age.as_micros()).unwrap_or(u64::MAX) } else { u64::MAX };
-    let segment_bytes = 8 * 1024 << random.below(4);
+    let segment_bytes = (8 * 1024) << random.below(4);
     let bytes_max = if random.flip() { segment_bytes * (1 + random.below(4)) } else { u64::MAX };
     Keeping { segment_bytes, expiry, bytes_max }
 }

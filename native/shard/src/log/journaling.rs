@@ -61,29 +61,33 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.journal.has_room(group, op.0, body_bytes)
     }
 
-    /// Starts what the journal has to do, unless its next block waits for company, and heeds what it says.
+    /// Heeds what the journal says, and starts what it has to do, unless its next block waits for company. In this order:
+    /// what has just become durable says how much company there is.
     pub(super) fn perform_journal(&mut self, driver: &mut E::Driver) {
+        self.heed_journal(driver);
         let patience = self.shell.measured().recent_sync();
         let is_idle = self.journal.is_idle();
         if !is_idle || !self.gathering.holds(self.journal.waiting(), patience, self.instant) {
             self.journal.start(&mut self.journal_effects);
+            self.heed_journal(driver);
         }
-        while !self.journal_effects.is_empty() {
-            self.shell.perform(driver, &mut self.journal_effects);
-            for effect in std::mem::take(&mut self.journal_effects) {
-                match effect {
-                    journal::Effect::Durable { through, records } => {
-                        self.gathering.durable(records + self.journal.waiting());
-                        self.held.synced(through);
-                        self.promised.synced(self.journal.proven_through());
-                    }
-                    journal::Effect::Damaged { group, op } => self.damaged(group, Op(op)),
-                    journal::Effect::Fatal(fault) => {
-                        let file = journal::shell::file_name(fault.file);
-                        self.fail(Fatal::Write { file, error: fault.error });
-                    }
-                    other => unreachable!("the shell performs {other:?}"),
+    }
+
+    fn heed_journal(&mut self, driver: &mut E::Driver) {
+        self.shell.perform(driver, &mut self.journal_effects);
+        for effect in std::mem::take(&mut self.journal_effects) {
+            match effect {
+                journal::Effect::Durable { through, records } => {
+                    self.gathering.durable(records + self.journal.waiting());
+                    self.held.synced(through);
+                    self.promised.synced(self.journal.proven_through());
                 }
+                journal::Effect::Damaged { group, op } => self.damaged(group, Op(op)),
+                journal::Effect::Fatal(fault) => {
+                    let file = journal::shell::file_name(fault.file);
+                    self.fail(Fatal::Write { file, error: fault.error });
+                }
+                other => unreachable!("the shell performs {other:?}"),
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod cache;
+mod company;
 mod damage;
 mod figures;
 mod life;

@@ -220,8 +220,13 @@ impl Node {
     }
 
     pub(crate) fn turn(&mut self) {
+        self.turn_within(Duration::from_millis(1));
+    }
+
+    /// Turns once something happened, or after a while.
+    pub(crate) fn turn_within(&mut self, while_at_most: Duration) {
         let mut completions = Vec::new();
-        let soon = self.driver.now() + Duration::from_millis(1);
+        let soon = self.driver.now() + while_at_most;
         self.driver.complete(Wait::Until(soon), &mut completions).expect("it lives");
         for completion in completions {
             self.log.complete(&mut self.driver, completion);

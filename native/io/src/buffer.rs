@@ -27,6 +27,8 @@ pub struct Buffer {
     /// The first `len` bytes are initialised; `len <= capacity <= isize::MAX`.
     len: usize,
     capacity: usize,
+    /// Where the spare room ends; `len <= limit <= capacity`.
+    limit: usize,
     /// 1, [`PAGE`] or [`HUGE_PAGE`]. An aligned buffer's capacity is a multiple of [`PAGE`].
     alignment: usize,
 }
@@ -57,10 +59,22 @@ impl Buffer {
         self.capacity
     }
 
-    /// How many bytes can still be appended without growing.
+    /// How many bytes of memory it takes: on large pages more than its capacity.
+    #[must_use]
+    pub fn footprint(&self) -> usize {
+        if self.capacity == 0 { 0 } else { layout(self.capacity, self.alignment).size() }
+    }
+
+    /// How many bytes whoever fills this buffer may append.
     #[must_use]
     pub fn spare(&self) -> usize {
-        self.capacity - self.len
+        self.limit - self.len
+    }
+
+    /// Lets whoever fills this buffer stop at so many bytes of content, whatever its capacity. It still grows beyond on
+    /// request.
+    pub fn limit_to(&mut self, bytes: usize) {
+        self.limit = bytes.clamp(self.len, self.capacity);
     }
 
     /// Forgets the content, keeps the memory.
@@ -88,6 +102,10 @@ impl Buffer {
             return;
         }
         let needed = self.len.saturating_add(additional);
+        if needed <= self.capacity {
+            self.limit = self.capacity;
+            return;
+        }
         self.resize(needed.max(self.capacity.saturating_mul(2)).next_multiple_of(self.unit()));
     }
 
@@ -114,9 +132,9 @@ impl Buffer {
     pub(crate) fn spare_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         // SAFETY: `len <= capacity`, so the result stays within (or at the end of) the allocation.
         let start = unsafe { self.start.add(self.len) };
-        // SAFETY: from there on `capacity - len` bytes are ours, and MaybeUninit asks nothing of their
+        // SAFETY: from there on `capacity - len` bytes, and so `limit - len`, are ours, and MaybeUninit asks nothing of their
         // content.
-        unsafe { slice::from_raw_parts_mut(start.as_ptr().cast(), self.capacity - self.len) }
+        unsafe { slice::from_raw_parts_mut(start.as_ptr().cast(), self.limit - self.len) }
     }
 
     /// Declares the first `count` spare bytes content.
@@ -134,7 +152,7 @@ impl Buffer {
     }
 
     fn allocate(capacity: usize, alignment: usize) -> Self {
-        let mut buffer = Self { start: NonNull::dangling(), len: 0, capacity: 0, alignment };
+        let mut buffer = Self { start: NonNull::dangling(), len: 0, capacity: 0, limit: 0, alignment };
         if capacity > 0 {
             buffer.resize(capacity);
         }
@@ -155,6 +173,7 @@ impl Buffer {
             let present = layout(self.capacity, self.alignment);
             if present == wanted {
                 self.capacity = target;
+                self.limit = target;
                 return;
             }
             // SAFETY: `start` was allocated with this layout, and the new size is neither zero nor above
@@ -167,6 +186,7 @@ impl Buffer {
         }
         self.start = start;
         self.capacity = target;
+        self.limit = target;
     }
 
     fn release(&mut self) {
@@ -178,6 +198,7 @@ impl Buffer {
         self.start = NonNull::dangling();
         self.len = 0;
         self.capacity = 0;
+        self.limit = 0;
     }
 }
 
@@ -223,7 +244,7 @@ impl From<Vec<u8>> for Buffer {
         let mut bytes = ManuallyDrop::new(bytes);
         let (len, capacity) = (bytes.len(), bytes.capacity());
         let start = NonNull::new(bytes.as_mut_ptr()).unwrap_or(NonNull::dangling());
-        Self { start, len, capacity, alignment: 1 }
+        Self { start, len, capacity, limit: capacity, alignment: 1 }
     }
 }
 
@@ -310,6 +331,7 @@ mod tests {
         Truncate(usize),
         Reserve(usize),
         ShrinkTo(usize),
+        LimitTo(usize),
         Clear,
     }
 
@@ -320,6 +342,7 @@ mod tests {
             1 => (0..300_usize).prop_map(Change::Truncate),
             1 => (0..10_000_usize).prop_map(Change::Reserve),
             1 => (0..500_usize).prop_map(Change::ShrinkTo),
+            1 => (0..500_usize).prop_map(Change::LimitTo),
             1 => Just(Change::Clear),
         ]
     }
@@ -352,6 +375,10 @@ mod tests {
                         prop_assert!(buffer.spare() >= additional);
                     }
                     Change::ShrinkTo(capacity) => buffer.shrink_to(capacity),
+                    Change::LimitTo(bytes) => {
+                        buffer.limit_to(bytes);
+                        prop_assert_eq!(buffer.len() + buffer.spare(), bytes.clamp(buffer.len(), buffer.capacity()));
+                    }
                     Change::Clear => {
                         buffer.clear();
                         model.clear();

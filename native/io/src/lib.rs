@@ -11,6 +11,7 @@
 
 pub mod affinity;
 pub mod buffer;
+pub mod buffer_pool;
 pub mod clock;
 pub mod driver;
 pub mod environment;
@@ -30,6 +31,7 @@ pub mod uring;
 pub mod waker;
 
 pub use buffer::Buffer;
+pub use buffer_pool::BufferPool;
 pub use clock::{Instant, WallMicros};
 pub use driver::{Completion, Driver, DriverCounters, DriverLimits, Handle, Operation, Outcome, Token, Wait};
 pub use environment::Environment;

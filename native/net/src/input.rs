@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use ng_io::{Buffer, Instant};
+use ng_io::{Buffer, BufferPool, Instant};
 use ng_wire::frame::{self, FrameFault, HEADER_BYTES, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 
-use crate::frame_memory::FrameMemory;
 use crate::limits::{INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX};
 
 /// What the buffered bytes allow.
@@ -91,21 +90,21 @@ impl Input {
     }
 
     /// Drops the frame `header` begins: it was served.
-    pub(crate) fn consume(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
+    pub(crate) fn consume(&mut self, header: &RequestHeader, memory: &mut BufferPool) {
         self.habit = header.size as usize;
         self.drop_bytes(self.habit, memory);
         self.clock = None;
     }
 
     /// Drops the frame `header` begins, whose body was not read and may still be arriving. Its clock goes on.
-    pub(crate) fn consume_unread(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
+    pub(crate) fn consume_unread(&mut self, header: &RequestHeader, memory: &mut BufferPool) {
         self.discard = header.size as usize;
         self.discarded_frame = self.discard;
         self.throw_away(memory);
     }
 
     /// Goes on dropping the bytes of a frame that was answered from its header.
-    pub(crate) fn throw_away(&mut self, memory: &mut FrameMemory) {
+    pub(crate) fn throw_away(&mut self, memory: &mut BufferPool) {
         let dropped = self.bytes().len().min(self.discard);
         self.drop_bytes(dropped, memory);
         self.discard -= dropped;
@@ -121,7 +120,7 @@ impl Input {
         }
     }
 
-    fn drop_bytes(&mut self, count: usize, memory: &mut FrameMemory) {
+    fn drop_bytes(&mut self, count: usize, memory: &mut BufferPool) {
         let Some(buffer) = &mut self.buffer else { return };
         buffer.consume(count);
         let waiting = match self.habit {
@@ -129,7 +128,7 @@ impl Input {
             _ => INPUT_BYTES,
         };
         if buffer.is_empty() && buffer.capacity() != waiting {
-            let served = std::mem::replace(buffer, memory.take(waiting));
+            let served = std::mem::replace(buffer, room(memory, waiting));
             memory.give(served);
         }
     }
@@ -183,7 +182,7 @@ impl Input {
     /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one more byte
     /// and grows with what has arrived, now or as the frame before, never with what a header promised: to twice that, and
     /// no further than `frame_bytes`. What is missing of a frame that has begun comes in one piece, as far as there is room.
-    pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut FrameMemory) -> Option<Arming> {
+    pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut BufferPool) -> Option<Arming> {
         if self.ended {
             return None;
         }
@@ -192,7 +191,7 @@ impl Input {
         let frame_bytes = if self.discard > 0 { 0 } else { frame_bytes };
         let earned = (2 * buffer.len().max(self.habit)).min(frame_bytes).max(buffer.len() + 1);
         if buffer.capacity() < earned {
-            let mut larger = memory.take(earned);
+            let mut larger = room(memory, earned);
             larger.extend_from_slice(&buffer);
             memory.give(std::mem::replace(&mut buffer, larger));
         }
@@ -205,4 +204,9 @@ impl Input {
     pub(crate) fn disarm(&mut self, buffer: Buffer) {
         self.buffer = Some(buffer);
     }
+}
+
+/// An empty buffer with room for so many bytes.
+fn room(memory: &mut BufferPool, bytes: usize) -> Buffer {
+    memory.take(bytes).unwrap_or_else(|| Buffer::with_capacity(bytes))
 }

@@ -6,7 +6,6 @@
 pub mod admission;
 pub mod connection;
 pub mod deadlines;
-pub mod frame_memory;
 pub mod hand_over;
 pub mod identity;
 pub mod input;

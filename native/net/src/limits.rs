@@ -13,6 +13,9 @@ pub(crate) const INPUT_BYTES: usize = 1024;
 /// each, for what tells of them and for the rest.
 pub(crate) const INPUT_BYTES_HABITUAL_MAX: usize = 4 * 1024;
 
+/// Memory of arriving frames that is kept for frames to come: that of a few large ones, or of many small ones.
+pub(crate) const FRAME_MEMORY_BYTES_MAX: usize = 16 << 20;
+
 /// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
 /// does not read stalls itself. It holds this much on its way, as much behind it, and one largest reply of ours: with
 /// the input below 16 KiB for a stranger, whose replies are headers.

@@ -1,17 +1,18 @@
 //! The connection table of one shard, over plain TCP.
 
-use ng_io::{Buffer, Driver, Instant, IoError, Operation};
+use ng_io::{Buffer, BufferPool, Driver, Instant, IoError, Operation};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 
 use crate::admission::Strangers;
 use crate::connection::{Connection, Peer, Phase};
 use crate::deadlines::Deadlines;
-use crate::frame_memory::FrameMemory;
 use crate::hand_over::HandOver;
 use crate::identity::ConnectionId;
 use crate::input::{Arming, Look};
-use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER};
+use crate::limits::{
+    FRAME_MEMORY_BYTES_MAX, LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER,
+};
 use crate::service::{Served, Service};
 
 #[derive(Debug, Default)]
@@ -38,7 +39,8 @@ pub struct Connections {
     strangers: Strangers,
     deadlines: Deadlines,
     spare_outputs: Vec<Buffer>,
-    frame_memory: FrameMemory,
+    /// Memory of frames that have come, for frames to come.
+    frame_memory: BufferPool,
     /// One reply under construction; its capacity is kept.
     reply: Vec<u8>,
     traffic: Traffic,
@@ -58,7 +60,7 @@ impl Connections {
             strangers: Strangers::default(),
             deadlines: Deadlines::default(),
             spare_outputs: Vec::new(),
-            frame_memory: FrameMemory::default(),
+            frame_memory: BufferPool::new(FRAME_MEMORY_BYTES_MAX),
             reply: Vec::new(),
             traffic: Traffic::default(),
             unsent: 0,

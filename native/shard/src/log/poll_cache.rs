@@ -28,6 +28,8 @@ pub(super) struct PollCache {
     uses: u64,
     bytes: usize,
     bytes_max: usize,
+    /// Memory of reads that fell out of it, for other reads.
+    released: Vec<Buffer>,
 }
 
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl Piece {
     pub(super) fn held(&self) -> usize {
         match &self.bytes {
             Shared::Executed(body) => body.capacity(),
-            Shared::Read(buffer) => buffer.capacity(),
+            Shared::Read(buffer) => buffer.footprint(),
         }
     }
 
@@ -153,7 +155,14 @@ impl Shared {
 
 impl PollCache {
     pub(super) const fn new(bytes_max: usize) -> Self {
-        Self { kept: BTreeMap::new(), by_use: BTreeSet::new(), uses: 0, bytes: 0, bytes_max }
+        Self {
+            kept: BTreeMap::new(),
+            by_use: BTreeSet::new(),
+            uses: 0,
+            bytes: 0,
+            bytes_max,
+            released: Vec::new(),
+        }
     }
 
     /// Holds at most so many bytes from now on.
@@ -194,10 +203,18 @@ impl PollCache {
         }
     }
 
+    /// The memory of reads that fell out since this was asked last.
+    pub(super) fn released(&mut self) -> impl Iterator<Item = Buffer> + '_ {
+        self.released.drain(..)
+    }
+
     fn remove(&mut self, key: Key) {
         if let Some(Kept { used, piece }) = self.kept.remove(&key) {
             self.by_use.remove(&(used, key));
             self.bytes -= piece.held() + ENTRY_BYTES;
+            if let Shared::Read(buffer) = piece.bytes {
+                self.released.extend(Arc::into_inner(buffer));
+            }
         }
     }
 

@@ -34,7 +34,7 @@ pub struct PollLimits {
 
 impl Default for PollLimits {
     fn default() -> Self {
-        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: 1 << 20, cache_bytes: 64 << 20 }
+        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: 1 << 20, cache_bytes: 128 << 20 }
     }
 }
 

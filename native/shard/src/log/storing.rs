@@ -77,6 +77,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if due {
             self.storing.store.step(store::Event::Due, self.instant, &mut self.storing.effects);
         }
+        for buffer in self.polls.cache.released() {
+            self.storing.shell.use_again(buffer);
+        }
         while !self.storing.effects.is_empty() {
             for effect in std::mem::take(&mut self.storing.effects) {
                 self.perform_store_effect(driver, effect);

@@ -4,12 +4,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use ng_io::{Buffer, Completion, Driver, FileOptions, Handle, IoError, Operation, Outcome, Token};
+use ng_io::{
+    Buffer, BufferPool, Completion, Driver, FileOptions, Handle, IoError, Operation, Outcome, Token,
+};
 
 use super::plan::{Plan, PlanFault, PlanResult, Step};
+use crate::PAGE;
 
 /// Bytes asked for at first of a file that is read whole.
 const READ_ALL: usize = 64 * 1024;
+
+/// Memory of reads that is kept for reads to come.
+const SPARE_BYTES_MAX: usize = 16 << 20;
 
 /// Runs plans, at most one in each of a fixed number of lanes.
 #[derive(Debug)]
@@ -21,6 +27,7 @@ pub struct PlanShell {
     direct: bool,
     /// Counts uses of files, to find the one not used for longest.
     uses: u64,
+    spare: BufferPool,
 }
 
 #[derive(Debug, Default)]
@@ -55,12 +62,18 @@ impl PlanShell {
             files_max,
             direct,
             uses: 0,
+            spare: BufferPool::new(SPARE_BYTES_MAX),
         }
     }
 
     /// Takes a file that is open already and stays so.
     pub fn keep(&mut self, path: PathBuf, handle: Handle) {
         self.files.insert(path, OpenFile { handle, used: 0, pins: 0, kept: true });
+    }
+
+    /// Takes the memory of a read back that nobody needs any more.
+    pub fn use_again(&mut self, buffer: Buffer) {
+        self.spare.give(buffer);
     }
 
     /// Whether a completion with this token is for [`PlanShell::completed`].
@@ -127,7 +140,7 @@ impl PlanShell {
             }
             Step::Link { from, to } => Operation::Link { from: from.clone(), to: to.clone() },
             _ => match self.open_already(lane, step.path()) {
-                Some(handle) => on_file(&mut step, handle),
+                Some(handle) => self.on_file(&mut step, handle),
                 None => Operation::Open { path: step.path().clone(), options: self.options(&step) },
             },
         };
@@ -150,7 +163,7 @@ impl PlanShell {
                 } else {
                     self.cache(driver, lane, step.path().clone(), handle);
                 }
-                Ok(Some(on_file(step, handle)))
+                Ok(Some(self.on_file(step, handle)))
             }
             (step, Outcome::Opened(Err(error))) if step.reads() && error.is_absent() => {
                 self.lanes[lane].read.push(None);
@@ -174,6 +187,24 @@ impl PlanShell {
             (_, Outcome::Opened(Err(error))) => Err(error),
             // The token of a lane never comes with an outcome of the network.
             (_, Outcome::Accepted(_) | Outcome::Received { .. } | Outcome::Sent { .. }) => Ok(None),
+        }
+    }
+
+    /// What a step does with its file once that is open.
+    fn on_file(&mut self, step: &mut Step, file: Handle) -> Operation {
+        match step {
+            Step::Write { offset, buffer, .. } => {
+                Operation::WriteAt { file, buffer: std::mem::take(buffer), offset: *offset, sync: false }
+            }
+            Step::Read { offset, length, .. } => {
+                let mut buffer = self.spare.take(*length).unwrap_or_else(|| Buffer::aligned(*length));
+                buffer.limit_to(length.next_multiple_of(PAGE));
+                Operation::ReadAt { file, buffer, offset: *offset }
+            }
+            Step::ReadAll(_) => {
+                Operation::ReadAt { file, buffer: Buffer::with_capacity(READ_ALL), offset: 0 }
+            }
+            _ => Operation::Sync { file },
         }
     }
 
@@ -235,19 +266,5 @@ impl PlanShell {
 
     fn submit<D: Driver>(&self, driver: &mut D, lane: usize, operation: Operation) {
         driver.submit(Token(self.first_token + lane as u64), operation);
-    }
-}
-
-/// What a step does with its file once that is open.
-fn on_file(step: &mut Step, file: Handle) -> Operation {
-    match step {
-        Step::Write { offset, buffer, .. } => {
-            Operation::WriteAt { file, buffer: std::mem::take(buffer), offset: *offset, sync: false }
-        }
-        Step::Read { offset, length, .. } => {
-            Operation::ReadAt { file, buffer: Buffer::aligned(*length), offset: *offset }
-        }
-        Step::ReadAll(_) => Operation::ReadAt { file, buffer: Buffer::with_capacity(READ_ALL), offset: 0 },
-        _ => Operation::Sync { file },
     }
 }

@@ -12,7 +12,7 @@ use ng_wire::replica::Op;
 use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
 use crate::dropping::begin_dropping;
-use crate::judges::{History, Messages, Promises, Verdict, judge_files};
+use crate::judges::{History, Messages, Promises, Verdict};
 use crate::node::{MILLI, Node};
 use crate::plan::{Fault, Plan};
 use crate::story::Story;
@@ -472,7 +472,6 @@ impl World {
             for group in partitions.filter(|group| !self.is_halted(*group)) {
                 let file = |path: &Path| node.environment.file_bytes(path);
                 self.messages.judge(node.number, group, &home, file)?;
-                judge_files(node.number, group, &home, &node.environment)?;
             }
         }
         Ok(())

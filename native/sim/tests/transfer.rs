@@ -23,6 +23,7 @@ fn an_empty_disk_gets_every_message_of_several_segments() {
     for seed in 1..=8 {
         let plan = Plan {
             faults: vec![Fault::Wipe],
+            drops: false,
             bad_disk: Some(2),
             partitions: 1,
             registrants: 1,
@@ -55,6 +56,7 @@ fn an_empty_disk_catches_up_while_producers_go_on() {
     for (seed, rate) in (1..=4).flat_map(|seed| [60, 150, 400].map(|rate| (seed, rate))) {
         let plan = Plan {
             faults: vec![Fault::Wipe],
+            drops: false,
             between_faults: 2_000,
             bad_disk: Some(2),
             partitions: 1,

@@ -28,8 +28,15 @@ fn random_worlds_hold() {
 const FAILED_ONCE: [u64; 16] =
     [2032, 2984, 3035, 3158, 3481, 3507, 3703, 3828, 4933, 7139, 7981, 9625, 11_029, 11_938, 13_563, 54_416];
 
+/// Seeds that failed once when messages went.
+const FAILED_DROPPING: [u64; 3] = [300_345, 300_692, 301_076];
+
 #[test]
 fn worlds_that_failed_once_hold() {
+    for seed in FAILED_DROPPING {
+        let ended = live(&Plan { drops: true, ..Plan::draw(seed, None) });
+        assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
+    }
     for seed in FAILED_ONCE {
         let ended = live(&Plan { drops: false, ..Plan::draw(seed, None) });
         assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));

@@ -6,7 +6,7 @@ mod segments;
 
 pub use history::History;
 pub use promises::Promises;
-pub use segments::{Messages, judge_files};
+pub use segments::Messages;
 
 /// What a judge found.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,9 @@
 //! nothing else.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use ng_io::SimulatedEnvironment;
 use ng_storage::PAGE;
 use ng_storage::footer::Footer;
 use ng_storage::home::Home;
@@ -83,20 +82,6 @@ impl Messages {
             0 => Ok(()),
             more => Err(wrong(format!("{more} batches were never executed, or purged"))),
         }
-    }
-}
-
-/// Looks for files of segments that the list of a group dropped, and that no crash may leave behind for good.
-pub fn judge_files(node: u8, group: u64, home: &Home, machine: &SimulatedEnvironment) -> Result<(), Verdict> {
-    let home = home.group(group);
-    let listed = machine.file_bytes(&home.segments()).and_then(|bytes| SegmentsFile::decode(&bytes).ok());
-    let Some(listed) = listed else { return Ok(()) };
-    let first = listed.segments.first().map_or(listed.next_offset, |entry| entry.base_offset);
-    let base = |path: &PathBuf| path.file_name()?.to_str()?.get(..20)?.parse::<u64>().ok();
-    let names = machine.file_names().into_iter().filter(|path| path.starts_with(home.directory()));
-    match names.into_iter().find(|path| base(path).is_some_and(|base| base < first)) {
-        None => Ok(()),
-        Some(path) => Err(Verdict(format!("node {node} keeps {}, which nothing names", path.display()))),
     }
 }
 

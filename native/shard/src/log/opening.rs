@@ -159,6 +159,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             found.into_iter().map(|group| (group.group, group)).collect();
         let mut entries: BTreeMap<u64, GroupEntry> =
             entries.into_iter().map(|entry| (entry.group, entry)).collect();
+        if log.identity.nodes > 1 {
+            // What was promised in the lives before may lie in blocks that nothing vouches for yet.
+            log.journal.prove(log.first_block);
+        }
         let passed_over = entries.get(&METADATA).map_or(0, |entry| entry.skipped_to);
         log.sessions_passed_over = passed_over.saturating_add(birth.offsets_skipped);
         let mut groups: BTreeMap<u64, u32> = parts.expected.into_iter().collect();
@@ -243,10 +247,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             silent: Vec::new(),
         };
         log.planted.in_journal(&mut log.journal);
-        if log.identity.nodes > 1 {
-            // What was promised in the lives before may lie in blocks that nothing vouches for yet.
-            log.journal.prove(first_block);
-        }
         log
     }
 

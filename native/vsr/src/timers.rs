@@ -76,13 +76,15 @@ impl Replica {
     /// Arms what is waited for, and only that: an idle group in a view that has begun waits for nothing.
     pub(crate) fn arm(&mut self, now: Ticks) {
         let timing = self.setup.timing;
-        let waits = matches!(self.status, Status::ViewChange | Status::Rejoining);
+        // What a replica of its own says to itself waits for its disk and is never lost: said again, and in ever later views,
+        // it would only make that disk busier, and a start of 100,000 groups would never end.
+        let others = self.setup.replicas > 1;
+        let waits = others && matches!(self.status, Status::ViewChange | Status::Rejoining);
         self.keep(Timer::Suspicion, waits, now + timing.suspicion);
         let unanswered = self.status != Status::Normal
             || self.suspicion.wish().is_some()
-            || (self.is_primary() && self.window.head() > self.commit_max)
-            || self.lacks_something();
-        self.keep(Timer::Resend, unanswered, now + timing.resend);
+            || (self.is_primary() && self.window.head() > self.commit_max);
+        self.keep(Timer::Resend, (others && unanswered) || self.lacks_something(), now + timing.resend);
     }
 
     const fn keep(&mut self, timer: Timer, wanted: bool, deadline: Ticks) {

@@ -148,3 +148,17 @@ fn timestamps_never_go_back() {
     assert_eq!(stamps, [900, 900, 901]);
     assert_eq!(hand.replica.status(), Status::Normal);
 }
+
+/// Aim: a start with very many groups ends. Method: the disk of a replica of its own takes for ever, and nothing more is asked of it.
+#[test]
+fn a_replica_of_its_own_waits_for_its_disk_in_silence() {
+    let records: Vec<Record> = log()[1..].iter().map(|header| Record::Prepare(*header)).collect();
+    let mut hand = Hand::start(setup(0, 1), &records, None);
+    assert_eq!((hand.replica.status(), hand.replica.deadline()), (Status::ViewChange, None));
+    let view = hand.replica.view();
+    let appended = hand.done.iter().filter(|effect| matches!(effect, Effect::Append { .. })).count();
+    assert_eq!(appended, 1, "the view it is about to begin");
+    hand.now += 1_000_000;
+    hand.step(Event::Tick);
+    assert_eq!((&hand.done, hand.replica.view()), (&Vec::new(), view));
+}

@@ -5,9 +5,12 @@ use std::hash::Hasher;
 use twox_hash::xxhash3_64::{DEFAULT_SECRET_LENGTH, RawHasher, SecretBuffer};
 use twox_hash::{XxHash3_64, XxHash32};
 
+use crate::hashed::count;
+
 /// XXH3-64 of `bytes`, seed 0.
 #[must_use]
 pub fn xxh3_64(bytes: &[u8]) -> u64 {
+    count(bytes);
     XxHash3_64::oneshot(bytes)
 }
 
@@ -28,6 +31,7 @@ impl Xxh3 {
 
 impl Hasher for Xxh3 {
     fn write(&mut self, bytes: &[u8]) {
+        count(bytes);
         self.0.write(bytes);
     }
 

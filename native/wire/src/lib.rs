@@ -10,6 +10,7 @@
 pub mod batch;
 pub mod checksum;
 pub mod frame;
+pub mod hashed;
 pub mod primitive;
 pub mod replica;
 pub mod reply;

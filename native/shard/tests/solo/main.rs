@@ -9,6 +9,8 @@ mod cache;
 mod company;
 mod damage;
 mod figures;
+#[cfg(debug_assertions)]
+mod hashing;
 mod life;
 mod model;
 mod offsets;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ng_wire::hashed::count;
 use twox_hash::XxHash3_128;
 
 use super::CommittedBatch;
@@ -184,6 +185,7 @@ impl Digests {
     fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at((DIGEST_SPAN - self.hashed).min(bytes.len()));
+            count(now);
             self.hash.write(now);
             self.hashed += now.len();
             if self.hashed == DIGEST_SPAN {

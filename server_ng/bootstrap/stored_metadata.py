@@ -35,6 +35,8 @@ class StoredMetadata:
     """Whether the last stop was in order: then no change of streams and topics is in the journal only."""
     state: State
     groups: dict[int, dict[str, Any]]
+    shards: tuple[Path, ...]
+    """Where each shard has its journal."""
 
 
 def group_directory(path: Path, group: int) -> Path:
@@ -45,9 +47,10 @@ def group_directory(path: Path, group: int) -> Path:
 
 def read_metadata(path: Path) -> StoredMetadata:
     """Reads manifests and the state of the metadata; raises `StoredError`."""
-    clean, groups = True, dict[int, dict[str, Any]]()
+    clean, groups, shards = True, dict[int, dict[str, Any]](), list[Path]()
     for journal in _lines("layout", path / "LAYOUT")[1:]:
         shard = path / "shards" / f"{journal['epoch']:08}-{journal['shard']:08}"
+        shards.append(shard)
         superblock = _lines("superblock", shard / "superblock")[-1]
         clean = clean and superblock["clean"]
         if superblock["manifest_sequence"]:
@@ -62,7 +65,7 @@ def read_metadata(path: Path) -> StoredMetadata:
         )
     op = anchor["checkpointed_op"]
     file = group_directory(path, _METADATA_GROUP) / f"state-{op:020}"
-    return StoredMetadata(op, clean, _state(file), groups)
+    return StoredMetadata(op, clean, _state(file), groups, tuple(shards))
 
 
 def _state(file: Path) -> State:

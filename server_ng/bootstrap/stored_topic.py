@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from server_ng.bootstrap.described_file import TooLargeError, described
+from server_ng.bootstrap.stored_journal import JournalBatch, read_tails
 from server_ng.bootstrap.stored_metadata import StoredError, StoredMetadata, group_directory
 from server_ng.metadata.state import State, Stream, Topic
 from server_ng.wire.tables import ExitStatus
@@ -41,8 +42,12 @@ class StoredPartition:
     purge_generation: int
     first_offset: int
     last_offset: int | None
-    """Up to where messages are vouched for; the last ones may be in the journal only."""
+    """Up to where the manifest vouches for messages."""
     segments: tuple[StoredSegment, ...]
+    journal: tuple[JournalBatch, ...]
+    """Batches that are in no segment yet. After a crash the last ones may be nobody's: a start decides."""
+    purged: bool
+    """Whether the journal holds a purge that the segments have not followed yet."""
     damage: str
 
 
@@ -59,10 +64,15 @@ def find_topic(state: State, stream: str, topic: str) -> tuple[Stream, Topic]:
 
 def read_partitions(path: Path, metadata: StoredMetadata, topic: Topic) -> Iterator[StoredPartition]:
     """Every partition of a topic, one after the other; all their segments are read."""
+    tails = read_tails(metadata, [row.group for row in topic.partitions])
     for number, row in enumerate(topic.partitions):
         entry = metadata.groups.get(row.group, {})
         vouched = entry.get("last_offset", _NO_OFFSET)
         last = None if vouched == _NO_OFFSET else vouched
+        tail = tails[row.group]
+        if tail.purged:
+            # The segments may have followed the purge, of which the manifest does not know.
+            last = None
         segments, damage = _segments(group_directory(path, row.group), last)
         if not segments and not damage and last is not None:
             damage = f"no segment, and offset {last} was there"
@@ -73,6 +83,8 @@ def read_partitions(path: Path, metadata: StoredMetadata, topic: Topic) -> Itera
             first_offset=entry.get("first_offset", 0),
             last_offset=last,
             segments=segments,
+            journal=tail.behind(segments[-1].last_offset if segments else None),
+            purged=tail.purged,
             damage=damage,
         )
 

@@ -32,8 +32,9 @@ def topic(
 ) -> int:
     """Print partitions, segments, offsets and damage of a topic of a stopped server.
 
-    Every batch is read and held against its checksums. Messages that were not written to segments yet are in
-    the journal, and are not shown. Ends with status 65 if something is damaged.
+    Every batch is read and held against its checksums. Messages that were not written to segments yet are
+    shown as the journal has them; after a crash the last ones may be nobody's, which the next start decides.
+    Nothing is changed. Ends with status 65 if something is damaged.
     """
     path = load_or_exit(config, set_).settings.system.path
     from server_ng.bootstrap.data_directory import DataDirectory
@@ -65,7 +66,7 @@ def _inspect(path: Path, stream: str, topic: str, as_json: bool) -> int:
     if not metadata.clean:
         print(
             "server-ng: the last stop was not in order: what came after operation "
-            f"{metadata.op} of the metadata is in the journal only, and not shown",
+            f"{metadata.op} of streams and topics themselves is in the journal only, and not shown",
             file=sys.stderr,
         )
     outer, inner = find_topic(metadata.state, stream, topic)
@@ -89,8 +90,23 @@ def _inspect(path: Path, stream: str, topic: str, as_json: bool) -> int:
 
 def _rows(partition: "StoredPartition") -> list[tuple[str, ...]]:
     number = str(partition.partition)
-    if not partition.segments:
+    if not partition.segments and not partition.journal:
         return [(number, "-", "", "", _shown(partition.last_offset), "0", "0", "0", partition.damage)]
+    return _segment_rows(number, partition) + _journal_rows(number, partition)
+
+
+def _journal_rows(number: str, partition: "StoredPartition") -> list[tuple[str, ...]]:
+    if not partition.journal:
+        return []
+    first, last = partition.journal[0].first_offset, partition.journal[-1].last_offset
+    messages = sum(batch.messages for batch in partition.journal)
+    size = sum(batch.bytes for batch in partition.journal)
+    place = "the journal, behind a purge" if partition.purged else "the journal"
+    damage = "" if partition.segments else partition.damage
+    return [(number, place, "false", str(first), str(last), str(messages), str(size), "", damage)]
+
+
+def _segment_rows(number: str, partition: "StoredPartition") -> list[tuple[str, ...]]:
     return [
         (
             number,

@@ -86,6 +86,49 @@ def test_numbers_name_it_as_well_and_a_table_is_printed(data: Path) -> None:
     assert [row.split("\t")[0] for row in rows] == ["0", "1", "2"]
 
 
+def test_what_only_the_journal_has_is_told_after_a_kill(start_node: StartNode) -> None:
+    # Nothing is written to segments but what a manifest wants.
+    node = start_node(Plan(settings=_SHARDS))
+    fill(node)
+    assert node.terminate() == 0
+    node.start()
+    with TopicClient(node.connect_registered()) as client:
+        for first in (20, 21):
+            assert client.send(_PLACE, 0, batch([b"late"], first), 1).status == 0
+        assert client.send(_PLACE, 2, batch([b"first"] * 3, 30), 3).status == 0
+        node.kill()
+    status, (large, small, empty) = partitions(node.data)
+    assert status == 0
+    # What write-behind had done by then is in segments, all else in the journal.
+    for partition, last in ((large, 17), (small, 2), (empty, 2)):
+        batches = partition["journal"]
+        ends = [segment["last_offset"] for segment in partition["segments"]]
+        ends += [batch["last_offset"] for batch in batches]
+        assert ends[-1] == last
+        assert [batch["messages"] for batch in batches] == [
+            batch["last_offset"] - batch["first_offset"] + 1 for batch in batches
+        ]
+        assert not partition["purged"]
+    before = {path: path.read_bytes() for path in node.data.glob("shards/**/*") if path.is_file()}
+    assert inspect(node.data, "stream", "topic").returncode == 0
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_purge_that_only_the_journal_has_is_told(start_node: StartNode) -> None:
+    node = start_node(Plan(settings=_SHARDS))
+    fill(node)
+    assert node.terminate() == 0
+    node.start()
+    with TopicClient(node.connect_registered()) as client:
+        client.purge_topic(_PLACE)
+        assert client.send(_PLACE, 0, batch([b"new"], 40), 1).status == 0
+        node.kill()
+    status, (large, *_) = partitions(node.data)
+    assert status == 0
+    in_segments = [segment for segment in large["segments"] if segment["messages"] == 1]
+    assert in_segments or (large["purged"] and [batch["last_offset"] for batch in large["journal"]] == [0])
+
+
 def test_damage_is_told_with_file_and_place(data: Path) -> None:
     _, (large, small, _) = partitions(data)
     rotten, missing = Path(large["segments"][0]["file"]), Path(small["segments"][0]["file"])

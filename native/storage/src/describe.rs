@@ -5,6 +5,9 @@
 
 use std::fmt::{Display, Write as _};
 
+use ng_wire::batch::survey;
+use ng_wire::replica::BodyCheck;
+
 use crate::PAGE;
 use crate::block::{self, BlockHeader, BlockRecord};
 use crate::footer::{self, Footer};
@@ -359,19 +362,21 @@ fn describe_block(lines: &mut String, position: u64, header: &BlockHeader, check
         line.refused(Refusal::new("block", "offset", Reason::Value(header.offset)));
         return;
     }
-    let found = header.records(&rest[..rest.len().min(header.bytes as usize)]);
-    match found {
+    let block = &rest[..rest.len().min(header.bytes as usize)];
+    match header.records(block) {
         Err(refusal) => line.refused(refusal),
         Ok(records) => {
             line.end();
             for record in records {
-                describe_record(lines, &record);
+                let body = block.get(record.body_start..).unwrap_or_default();
+                describe_record(lines, &record, body);
             }
         }
     }
 }
 
-fn describe_record(lines: &mut String, record: &BlockRecord) {
+/// `body` begins where the record's does.
+fn describe_record(lines: &mut String, record: &BlockRecord, body: &[u8]) {
     let RecordHeader { kind, level, .. } = record.header;
     let line = Line::new(lines, "record")
         .words("kind", format!("{kind:?}").to_lowercase())
@@ -388,10 +393,18 @@ fn describe_record(lines: &mut String, record: &BlockRecord) {
         .mark("client", record.header.client)
         .mark("parent", record.header.parent)
         .mark("checksum", record.checksum);
-    if record.whole {
-        line.end();
-    } else {
+    if !record.whole {
         line.refused(Refusal::new("record", "body", Reason::Checksum));
+        return;
+    }
+    let body = body.get(..record.header.body_length as usize).unwrap_or_default();
+    match (record.header.body_check, survey(body)) {
+        (BodyCheck::Batch, Ok(batch)) => line
+            .number("base_offset", batch.header.base_offset)
+            .number("last_offset", batch.last_offset)
+            .number("count", batch.messages)
+            .end(),
+        _ => line.end(),
     }
 }
 

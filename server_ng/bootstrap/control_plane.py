@@ -23,6 +23,7 @@ from server_ng.leases.service import Topic as LeasedTopic
 from server_ng.metadata.deltas import encode_deltas
 from server_ng.metadata.machine import Metadata
 from server_ng.metadata.ops import Op, Outcome
+from server_ng.metadata.state import State
 from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 from server_ng.reconciler.placement import owner
@@ -68,6 +69,11 @@ class ControlPlane:
     def owner(self, group: int) -> int:
         """The shard that has the log of a partition."""
         return owner(group, self._shards)
+
+    @property
+    def state(self) -> State:
+        """Streams and topics as they are now."""
+        return self._metadata.state
 
     def find_topic(self, stream: str | int, topic: str | int) -> LeasedTopic:
         """A topic as jobs name it; raises `LeaseRefusedError`."""

@@ -19,6 +19,7 @@ from server_ng.auth import Authenticator
 from server_ng.auth.accounts import Accounts
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
+from server_ng.bootstrap.damage import MESSAGES_DAMAGED, DamagedMessages
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
 from server_ng.bootstrap.engine_settings import LAST_CRASH_NAME
@@ -160,6 +161,7 @@ class _Daemon:
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
         self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
+        self._damage = DamagedMessages(lambda: self._control_plane.state)
         self._authenticator = Authenticator(
             Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
         )
@@ -186,7 +188,8 @@ class _Daemon:
             else []
         )
         leases = [] if self._leasing is None else self._leasing.samples()
-        control = [*self._control_plane.samples(), *leases, *self._host_samples, *crashed]
+        damage = self._damage.samples()
+        control = [*self._control_plane.samples(), *damage, *leases, *self._host_samples, *crashed]
         return [*control, *native_samples(self._engine)]
 
     async def run(self) -> int:
@@ -264,7 +267,8 @@ class _Daemon:
             case Login():
                 self._logins.take(record)
             case NativeEvent(shard, code, first, second, time_micros):
-                self._events.write(code, first, second, shard=shard, time_micros=time_micros)
+                known = self._damage.met(first, second) if code == MESSAGES_DAMAGED else {}
+                self._events.write(code, first, second, shard=shard, time_micros=time_micros, **known)
             case Cut():
                 self._take_cut(record)
             case Started():

@@ -17,8 +17,10 @@ class NativeEvents:
     def __init__(self, rows: Iterable[EventRow] = EVENTS) -> None:
         self._rows = {row.code: row for row in rows}
 
-    def write(self, code: int, first: int, second: int, *, shard: int, time_micros: int) -> None:
-        """Logs one event that happened on `shard` at `time_micros` since the epoch."""
+    def write(
+        self, code: int, first: int, second: int, *, shard: int, time_micros: int, **known: str | int
+    ) -> None:
+        """Logs one event of `shard` at `time_micros` since the epoch, with what is `known` besides."""
         row = self._rows.get(code)
         # A row that names a shard itself means that one.
         origin = {"shard": shard, "event_micros": time_micros}
@@ -26,6 +28,6 @@ class NativeEvents:
             # The import handshake makes this impossible; a wrong number must still not be lost.
             _log.error("native_event_unknown", code=code, first=first, second=second, **origin)
             return
-        fields = origin | dict(zip(row.fields, (first, second), strict=False))
+        fields = origin | dict(zip(row.fields, (first, second), strict=False)) | known
         write = getattr(_log, row.level)
         write(row.name, message=row.message.format_map(fields), **fields)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x74FADD3DC4439C81
+TABLES_DIGEST: Final = 0xB6FB81082C4B9E6B
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 245
 
@@ -1156,6 +1156,13 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         "warning",
         "Shard {shard} stopped with answers owed on {connections} connections.",
         ("shard", "connections"),
+    ),
+    EventRow(
+        10,
+        "messages_damaged",
+        "error",
+        "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
+        ("group", "offset"),
     ),
 )
 

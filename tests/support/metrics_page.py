@@ -33,6 +33,10 @@ class Counters:
         assert found, f"no figure is called {name}{labels}"
         return sum(found)
 
+    def has(self, name: str) -> bool:
+        """Whether there is any series with this name."""
+        return any(series.name == f"server_ng_{name}" for series in self._series)
+
     def shards(self) -> set[str]:
         """The shards that have figures."""
         return {series.labels["shard"] for series in self._series if "shard" in series.labels}

@@ -1,6 +1,7 @@
 //! One shard as a value: it takes what happened and the time, does what follows, and never waits.
 
 mod cuts;
+mod damaged;
 mod figures;
 mod log_work;
 mod partitions;

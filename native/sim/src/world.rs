@@ -319,6 +319,7 @@ impl World {
                 // Worlds have the groups that they began with, and nobody cuts them.
                 Outgoing::Evicted(_)
                 | Outgoing::Polled { .. }
+                | Outgoing::Damaged { .. }
                 | Outgoing::Removed { .. }
                 | Outgoing::Cut { .. } => {}
                 Outgoing::Undecidable { group, op } => {

@@ -34,6 +34,13 @@ pub enum Outgoing {
         /// The messages, or why there are none.
         answer: Result<Polled, PollRefusal>,
     },
+    /// A poll met stored messages that are damaged or missing.
+    Damaged {
+        /// Of which group.
+        group: u64,
+        /// Where they begin, as far as the poll could tell.
+        offset: u64,
+    },
     /// An operation was executed here; said only to those who watch ([`super::ShardLog::watch`]).
     Executed {
         /// The group.

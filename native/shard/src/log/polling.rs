@@ -208,6 +208,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Answers a poll with what it has; where that is nothing, with what went wrong.
     fn conclude_poll(&mut self, mut polling: Box<Polling>, wrong: Option<PollRefusal>) {
         self.polls.bytes -= polling.held;
+        if wrong.is_some_and(PollRefusal::is_damage) {
+            let (group, offset) = (polling.poll.group, polling.selection.next());
+            self.outgoing.push_back(Outgoing::Damaged { group, offset });
+        }
         let messages = polling.selection.messages();
         let answer = match wrong.filter(|_| messages == 0) {
             Some(refusal) => Err(refusal),

@@ -46,6 +46,7 @@ impl<E: Environment> Shard<E> {
                     self.polled(ticket, answer);
                 }
             }
+            (Outgoing::Damaged { group, offset }, _) => self.damage_met(group, offset),
             (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
             (Outgoing::Cut { asker, end, .. }, _) => self.cut_ended(asker, end),
             (Outgoing::Removed { group }, _) => self.group_removed(group),

@@ -1,17 +1,17 @@
 //! A shard as the owner of partitions: requests for them, from its own connections and from those of other shards.
 
-use std::collections::BTreeSet;
-
 use ng_catalog::replies::PartitionFigures;
 use ng_io::Environment;
 use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, Rejection, offsets_body};
 use ng_wire::reply::{self, Confirmation};
 use ng_wire::table::error::ErrorCode;
+use ng_wire::table::event::Event;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::operation::Operation;
 
 use super::Shard;
+use super::damaged::Damaged;
 use crate::frame::{Answer, ClientAnswer, PartitionAsk, PartitionRequest, Place};
 use crate::identity::ShardId;
 use crate::log::{self, Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
@@ -34,8 +34,7 @@ const PURGES_MAX: usize = 256;
 pub(super) struct Owned {
     waiting: Tickets<Waiting>,
     purges: Tickets<(u64, u64)>,
-    /// Partitions in which a poll met damage.
-    damaged: BTreeSet<u64>,
+    damaged: Damaged,
 }
 
 impl Owned {
@@ -46,12 +45,12 @@ impl Owned {
 
     /// Partitions in which a poll met damage.
     pub(super) fn damaged(&self) -> usize {
-        self.damaged.len()
+        self.damaged.partitions()
     }
 
     /// What was in a partition is gone, and its damage with it.
     pub(super) fn emptied(&mut self, group: u64) {
-        self.damaged.remove(&group);
+        self.damaged.forget(group);
     }
 }
 
@@ -81,7 +80,7 @@ impl Default for Owned {
         Self {
             waiting: Tickets::new(WAITING_MAX),
             purges: Tickets::new(PURGES_MAX),
-            damaged: BTreeSet::new(),
+            damaged: Damaged::default(),
         }
     }
 }
@@ -167,13 +166,19 @@ impl<E: Environment> Shard<E> {
             Ok(polled) => Answer::Polled { partition: place.partition, polled: Box::new(polled) },
             Err(refusal) => {
                 if refusal.is_damage() {
-                    self.owned.damaged.insert(place.group);
                     self.desk.metrics.add(const { Cell::of(Metric::DamagedPolls) }, 1);
                 }
                 Answer::Denied(refusal.status())
             }
         };
         self.answer_on(shard, unanswered.with(answer));
+    }
+
+    /// A poll met damage. What is new is told to the control plane, which knows the names of the partition.
+    pub(super) fn damage_met(&mut self, group: u64, offset: u64) {
+        if self.owned.damaged.met(group, offset) {
+            self.desk.tell(Event::MessagesDamaged, [group, offset]);
+        }
     }
 
     /// What the log of a partition says to a request of a client.

@@ -96,4 +96,7 @@ events! {
     AnswersCut = 9, "answers_cut", Warning,
         "Shard {shard} stopped with answers owed on {connections} connections.",
         "shard", "connections";
+    MessagesDamaged = 10, "messages_damaged", Error,
+        "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
+        "group", "offset";
 }

@@ -8,6 +8,7 @@ from typing import Final
 
 from benches import (
     allocations,
+    batches,
     boundary,
     footprint,
     idle_connections,
@@ -26,12 +27,18 @@ _PARTS: Final[Mapping[str, Part]] = {
     "idle-connections": idle_connections.measure,
     "system-calls": system_calls.measure,
     "allocations": allocations.measure,
+    "batches": batches.measure,
     "round-trips": round_trips.measure,
     "boundary": boundary.measure,
     "mailboxes": mailboxes.measure,
     "partitions": partitions.measure,
 }
-_COUNTS: Final[tuple[Part, ...]] = (footprint.measure_memory, system_calls.measure, allocations.measure)
+_COUNTS: Final[tuple[Part, ...]] = (
+    footprint.measure_memory,
+    system_calls.measure,
+    allocations.measure,
+    batches.measure,
+)
 
 
 def main() -> int:

@@ -33,6 +33,8 @@ pub enum Effect {
         /// Whether it refuses them now.
         on: bool,
     },
+    /// Compacted segments take the place of those that the operation names.
+    Swap,
 }
 
 /// What came of an operation.

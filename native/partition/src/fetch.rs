@@ -67,6 +67,11 @@ impl Selection {
         self.next
     }
 
+    /// There is no message up to this offset that was not taken.
+    pub fn pass(&mut self, last_offset: u64) {
+        self.next = self.next.max(last_offset.saturating_add(1));
+    }
+
     /// How many messages were taken.
     #[must_use]
     pub const fn messages(&self) -> u32 {

@@ -107,6 +107,13 @@ impl Partition {
                 state.fenced = on;
                 Effect::Fence { on }
             }
+            PartitionOp::Swap(swap) if swap.generation != state.purge_generation => {
+                return Err(Rejection::StaleGeneration);
+            }
+            PartitionOp::Swap(swap) if swap.first_ends() < state.first_offset => {
+                return Err(Rejection::InputGone);
+            }
+            PartitionOp::Swap(_) => Effect::Swap,
         })
     }
 

@@ -12,6 +12,7 @@ use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::frame_drop::FrameVariant;
 use ng_wire::table::operation::Operation;
 
+use crate::adoption::{AdoptOrder, ToldAdoption};
 use crate::cutting::{CutOrder, ToldCut};
 use crate::identity::ShardId;
 use crate::log::{Consumer, Poll, Polled};
@@ -62,6 +63,15 @@ pub enum PlaneFrame {
     },
     /// Back: what came of it.
     CutEnded(Box<ToldCut>),
+    /// To one shard: adopt files into a partition.
+    Adopt {
+        /// Under which token.
+        token: u64,
+        /// Which, and what.
+        order: Box<AdoptOrder>,
+    },
+    /// Back: what came of it.
+    AdoptionEnded(Box<ToldAdoption>),
 }
 
 /// Orders of one pass for one shard.
@@ -311,6 +321,8 @@ impl ShardFrame {
             Self::Plane(PlaneFrame::Observed { .. }) => FrameVariant::Observed,
             Self::Plane(PlaneFrame::Cut { .. }) => FrameVariant::Cut,
             Self::Plane(PlaneFrame::CutEnded(_)) => FrameVariant::CutEnded,
+            Self::Plane(PlaneFrame::Adopt { .. }) => FrameVariant::Adopt,
+            Self::Plane(PlaneFrame::AdoptionEnded(_)) => FrameVariant::AdoptionEnded,
             Self::Client(ClientFrame::Answer(_)) => FrameVariant::ClientAnswer,
         }
     }

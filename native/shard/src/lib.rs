@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adoption;
 pub mod crash;
 pub mod cutting;
 pub mod desk;

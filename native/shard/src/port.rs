@@ -9,6 +9,7 @@ use ng_wire::primitive::{put_u16, put_u64};
 use rtrb::Consumer;
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::adoption::AdoptOrder;
 use crate::cutting::CutOrder;
 use crate::doorbell::{Doorbell, Wake};
 use crate::host::HostFigures;
@@ -183,6 +184,7 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
             from_python::APPLIED_PART => true,
             from_python::APPLIED => Applied::decode(record.body).is_ok(),
             from_python::CUT => CutOrder::decode(record.body).is_some(),
+            from_python::ADOPT => AdoptOrder::decode(record.body).is_some(),
             from_python::RECONCILE => reconcile::orders(record.body).is_some(),
             #[cfg(debug_assertions)]
             _ => crate::fault::is_fault(&record),

@@ -52,6 +52,9 @@ pub mod to_python {
     /// last offset, least and greatest timestamp, bytes (u64), messages, generation (u32), footer (u128). Behind a 3: why
     /// (string).
     pub const CUT: u16 = 12;
+    /// What came of an `ADOPT`, under its token. Body: 0 done, 1 busy, 2 no such group, 3 failed, 4 fenced, 5 other nodes have
+    /// the partition, too, 6 the swap contradicts itself (u8); why, behind a 3 (string).
+    pub const ADOPTED: u16 = 13;
 }
 
 /// Kinds of records Python sends to the engine.
@@ -73,6 +76,9 @@ pub mod from_python {
     pub const APPLIED_PART: u16 = 7;
     /// Cut a partition of a shard. Body: group (u64), then the whole path of the directory for the names of its segments.
     pub const CUT: u16 = 8;
+    /// Adopt segments into a partition of a shard. Body: group (u64), bytes of the swap (u32), the body of the swap, then
+    /// the whole path of the directory with the files.
+    pub const ADOPT: u16 = 9;
 }
 
 /// What authentication says to a login.

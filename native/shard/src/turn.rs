@@ -1,5 +1,6 @@
 //! One shard as a value: it takes what happened and the time, does what follows, and never waits.
 
+mod adoptions;
 mod cuts;
 mod damaged;
 mod figures;
@@ -18,6 +19,7 @@ use ng_wire::table::event::Event;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 
+use crate::adoption::AdoptOrder;
 use crate::cutting::CutOrder;
 use crate::desk::Desk;
 use crate::directory::NodeLog;
@@ -414,6 +416,10 @@ impl<E: Environment> Shard<E> {
             from_python::CUT => {
                 let order = CutOrder::decode(record.body).expect("checked at the boundary");
                 self.take_cut(ShardId(record.shard), record.token, order)?;
+            }
+            from_python::ADOPT => {
+                let order = AdoptOrder::decode(record.body).expect("checked at the boundary");
+                self.take_adoption(ShardId(record.shard), record.token, order)?;
             }
             from_python::CONVERGED => {
                 if let Some(commands) = &mut self.desk.metadata {

@@ -115,6 +115,7 @@ fn files(batches: &[Arc<Vec<u8>>]) -> BTreeMap<PathBuf, Vec<u8>> {
         first_op: 1,
         next_offset: 0,
         segments,
+        loose: Vec::new(),
     };
     let mut bytes: Vec<u8> = batches.iter().flat_map(|batch| batch.iter().copied()).collect();
     bytes.resize(bytes.len().next_multiple_of(4096), 0);

@@ -240,8 +240,9 @@ fn segments(lines: &mut String, bytes: &[u8]) {
                 .number("sequence", file.sequence)
                 .number("next_offset", file.next_offset)
                 .end();
-            for entry in file.segments {
-                Line::new(lines, "segment")
+            let segments = file.segments.iter().map(|entry| ("segment", entry));
+            for (structure, entry) in segments.chain(file.loose.iter().map(|entry| ("loose", entry))) {
+                Line::new(lines, structure)
                     .words("file", entry.file_name())
                     .flag("sealed", entry.is_sealed())
                     .number("base_offset", entry.base_offset)

@@ -2,17 +2,19 @@
 
 use ng_wire::primitive::{put_u32, put_u64, put_u128};
 
-use crate::bytes::{Fields, count32, put_zero};
+use crate::bytes::{Fields, count32};
 use crate::envelope::Kind;
 use crate::refusal::{Reason, Refusal};
 
 const SIZE: usize = 96;
 const ENTRY: usize = 64;
 const SEGMENTS_MAX: u32 = 65_536;
+const LOOSE_MAX: u32 = 4096;
+const ENTRIES_MAX: usize = SEGMENTS_MAX as usize + LOOSE_MAX as usize;
 
 /// The structure's marks and bounds.
 pub const KIND: Kind =
-    Kind { name: "segments", magic: *b"NGSEGMTS", size: (SIZE, SIZE + ENTRY * SEGMENTS_MAX as usize) };
+    Kind { name: "segments", magic: *b"NGSEGMTS", size: (SIZE, SIZE + ENTRY * ENTRIES_MAX) };
 
 /// The segments of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct SegmentsFile {
     pub next_offset: u64,
     /// Ascending and apart; only the last may be unsealed.
     pub segments: Vec<SegmentEntry>,
+    /// Files that may lie beside the segments and do not count: they are not in force yet, or not any more.
+    pub loose: Vec<SegmentEntry>,
 }
 
 /// One segment.
@@ -75,17 +79,17 @@ impl SegmentsFile {
     /// The file's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(SIZE + ENTRY * self.segments.len());
+        let mut bytes = Vec::with_capacity(SIZE + ENTRY * (self.segments.len() + self.loose.len()));
         KIND.seal(&mut bytes, |into| {
             put_u128(into, self.node);
             put_u64(into, self.group);
             put_u64(into, self.purge_generation);
             put_u64(into, self.sequence);
             put_u32(into, count32(self.segments.len()));
-            put_zero(into, 4);
+            put_u32(into, count32(self.loose.len()));
             put_u64(into, self.first_op);
             put_u64(into, self.next_offset);
-            for entry in &self.segments {
+            for entry in self.segments.iter().chain(&self.loose) {
                 for field in [
                     entry.base_offset,
                     entry.last_offset,
@@ -111,7 +115,7 @@ impl SegmentsFile {
         let purge_generation = fields.u64("purge generation")?;
         let sequence = fields.u64("sequence")?;
         let count = fields.count("segments", 0, SEGMENTS_MAX)?;
-        fields.zero("reserved", 4)?;
+        let loose = fields.count("loose", 0, LOOSE_MAX)?;
         let first_op = fields.u64("first op")?;
         let next_offset = fields.u64("next offset")?;
         if next_offset > 0 && count > 0 {
@@ -127,8 +131,9 @@ impl SegmentsFile {
             }
             segments.push(entry);
         }
+        let loose = (0..loose).map(|_| decode_entry(&mut fields)).collect::<Result<_, _>>()?;
         fields.finish()?;
-        Ok(Self { node, group, purge_generation, sequence, first_op, next_offset, segments })
+        Ok(Self { node, group, purge_generation, sequence, first_op, next_offset, segments, loose })
     }
 }
 

@@ -76,9 +76,7 @@ fn a_body_of_another_form_is_rejected() {
 
 #[test]
 fn an_operation_that_no_partition_executes_is_rejected() {
-    for operation in
-        [LogOperation::Swap, LogOperation::Metadata, LogOperation::Register, LogOperation::Logout]
-    {
+    for operation in [LogOperation::Metadata, LogOperation::Register, LogOperation::Logout] {
         assert_eq!(apply(operation, b"anything"), Applied::Rejected(Rejection::Unsupported));
     }
 }

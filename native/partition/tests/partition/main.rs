@@ -5,3 +5,4 @@ mod by_hand;
 mod model;
 mod properties;
 mod rig;
+mod swaps;

@@ -62,6 +62,16 @@ impl Model {
                 self.fenced = on;
                 0
             }
+            Some(Ok(PartitionOp::Swap(swap))) => {
+                if swap.generation != self.generation {
+                    return PartitionReply::Rejected(Rejection::StaleGeneration);
+                }
+                let truncated = swap.inputs().any(|input| input.last_offset < self.first_offset);
+                if truncated {
+                    return PartitionReply::Rejected(Rejection::InputGone);
+                }
+                0
+            }
             Some(Ok(PartitionOp::Noop)) => 0,
         };
         PartitionReply::Done { value, refused: Vec::new() }

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use ng_partition::{Applied, Partition, PartitionState};
-use ng_wire::replica::{ConsumerKind, LogOperation, OffsetWrite, PartitionOp, PartitionReply};
+use ng_wire::replica::{ConsumerKind, LogOperation, OffsetWrite, PartitionOp, PartitionReply, swap_body};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
 use crate::model::Model;
 use crate::rig::{GROUP, LIMITS, Rig, batch, offsets};
+use crate::swaps::{input, output};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -21,6 +22,8 @@ enum Step {
     Store(BTreeMap<(bool, u8), Option<u8>>),
     Purge(u8),
     Truncate(u16),
+    /// Of a purge generation that lies so far ahead, and up to this offset.
+    Swap(u8, u16),
     DropGroup(u8),
     Fence(bool),
     Noop,
@@ -44,6 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => btree_map((any::<bool>(), 0..5_u8), option::weighted(0.8, 0..20_u8), 1..4).prop_map(Step::Store),
         1 => (0..3_u8).prop_map(Step::Purge),
         1 => (0..40_u16).prop_map(Step::Truncate),
+        1 => (prop_oneof![3 => Just(0), 1 => Just(1_u8)], 0..40_u16).prop_map(|(ahead, end)| Step::Swap(ahead, end)),
         1 => (0..5_u8).prop_map(Step::DropGroup),
         1 => any::<bool>().prop_map(Step::Fence),
         1 => Just(Step::Noop),
@@ -93,6 +97,11 @@ impl World {
                 self.rig.ask(PartitionOp::Purge { generation });
             }
             Step::Truncate(offset) => self.rig.ask(PartitionOp::TruncatePrefix { offset: (*offset).into() }),
+            Step::Swap(ahead, end) => {
+                let generation = self.model.generation + u64::from(*ahead);
+                let body = swap_body(generation, &[input(0, (*end).into())], &[output(0, (*end).into())]);
+                self.rig.prepare((LogOperation::Swap, body));
+            }
             Step::DropGroup(id) => self.rig.ask(PartitionOp::DropGroupOffsets { id: (*id).into() }),
             Step::Fence(on) => self.rig.ask(PartitionOp::Fence { on: *on }),
             Step::Noop => self.rig.ask(PartitionOp::Noop),

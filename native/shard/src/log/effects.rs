@@ -106,6 +106,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     let applied = partition.apply(header.op.0, operation, &body);
                     let generation = partition.state().purge_generation;
                     self.follow_change(id, header.op, generation, &applied, &body);
+                    if operation == LogOperation::Swap {
+                        self.swap_executed(id, header.op, &applied, &body);
+                    }
                     self.executed(id, header, applied.reply(), body);
                     self.executable.insert(id);
                 }

@@ -39,6 +39,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.checkpoint.forget(group);
             self.committing.forget(group);
             self.keep_nothing(group);
+            self.forget_adoptions(group);
             self.changed.remove(&group);
             self.checkpoint.dirty = true;
         }

@@ -5,6 +5,7 @@
 //! ([`ng_vsr::Replica`]), the state machine, and what waits for either. Nothing of it walks all groups, but for the moment
 //! at which another node falls silent.
 
+mod adopting;
 mod arriving;
 mod beating;
 mod checkpoint;
@@ -40,6 +41,7 @@ mod transfer;
 mod transfer_head;
 mod wheel;
 
+pub use adopting::{Adoption, AdoptionEnd};
 pub use arriving::LogRequest;
 pub use cutting::CutEnd;
 pub use figures::{DiskFigures, PartitionFigures};

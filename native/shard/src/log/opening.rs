@@ -22,6 +22,7 @@ use ng_vsr::{
 use ng_wire::replica::{Op, Standing, Tail, View};
 use thiserror::Error;
 
+use super::adopting::Adoptions;
 use super::checkpoint::Checkpoint;
 use super::committing::Committing;
 use super::figures::Changed;
@@ -226,6 +227,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             polls: Polls::default(),
             committing: Committing::default(),
             retention: Retention::new(now),
+            adoptions: Adoptions::default(),
             changed: Changed::default(),
             checkpoint: Checkpoint::new(writer, manifest_shell, files.checkpoint_period, now, files.state),
             news: VecDeque::new(),

@@ -4,6 +4,7 @@ use ng_io::IoError;
 use ng_wire::replica::Op;
 use ng_wire::table::error::ErrorCode;
 
+use super::adopting::AdoptionEnd;
 use super::cutting::CutEnd;
 use super::group::{Body, Ticket};
 use super::poll::{PollRefusal, Polled};
@@ -60,6 +61,15 @@ pub enum Outgoing {
         group: u64,
         /// What it contains, if there is one.
         end: CutEnd,
+    },
+    /// What came of an adoption.
+    Adopted {
+        /// Who asked for it.
+        asker: u64,
+        /// Into which group.
+        group: u64,
+        /// Whether its files are segments now.
+        end: AdoptionEnd,
     },
     /// A client of the metadata group lost its session to make room.
     Evicted(u128),

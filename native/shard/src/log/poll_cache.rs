@@ -17,7 +17,7 @@ use super::poll::PollPart;
 const ENTRY_BYTES: usize = 512;
 
 /// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a place once is
-/// there for good, or is gone.
+/// there until a compaction is adopted, or is gone.
 type Key = (u64, u64, u64);
 
 /// Pieces of logs, those that were not used for longest go first.
@@ -196,8 +196,13 @@ impl PollCache {
 
     /// Forgets a group: it was purged, or is gone.
     pub(super) fn forget(&mut self, group: u64) {
-        let keys: Vec<Key> =
-            self.kept.range((group, 0, 0)..=(group, u64::MAX, u64::MAX)).map(|(key, _)| *key).collect();
+        self.forget_between(group, 0, u64::MAX);
+    }
+
+    /// Forgets what begins at these offsets of a group: a compaction has left other messages there.
+    pub(super) fn forget_between(&mut self, group: u64, first: u64, last: u64) {
+        let of_group = self.kept.range((group, 0, 0)..=(group, u64::MAX, u64::MAX)).map(|(key, _)| *key);
+        let keys: Vec<Key> = of_group.filter(|(.., begins)| (first..=last).contains(begins)).collect();
         for key in keys {
             self.remove(key);
         }
@@ -263,6 +268,9 @@ mod tests {
         assert!(
             cache.get(1, 5, 9).is_none() && cache.get(1, 6, 10).is_none() && cache.get(2, 5, 10).is_none()
         );
+        cache.keep(1, 5, piece(20, 100));
+        cache.forget_between(1, 11, 20);
+        assert_eq!(cache.kept.keys().map(|(.., begins)| *begins).collect::<Vec<_>>(), [10]);
         cache.forget(1);
         assert_eq!((cache.bytes, cache.by_use.len()), (0, 0));
     }

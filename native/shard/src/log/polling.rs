@@ -63,7 +63,7 @@ enum Begin {
     Known,
     Last,
     Time(u64),
-    Behind { segment: u64, messages: u64 },
+    Behind { segment: u64, generation: u32, messages: u64 },
 }
 
 #[derive(Debug)]
@@ -77,6 +77,8 @@ struct Polling {
     first: u64,
     begin: Begin,
     selection: Selection,
+    /// How often segments had been replaced when its first messages were looked for.
+    swaps: u64,
     parts: Vec<PollPart>,
     /// Bytes of what was read for it.
     held: usize,
@@ -114,6 +116,7 @@ impl Polling {
             first,
             begin,
             selection: Selection::new(from.max(first), poll.count, poll.reply_bytes_max),
+            swaps: 0,
             parts: Vec::new(),
             held: 0,
             reading: 0,
@@ -246,17 +249,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if !store.is_open(id) {
             return Step::Read(Sought::Opened);
         }
+        if polling.selection.messages() == 0 {
+            polling.swaps = store.swaps(id);
+        } else if polling.swaps != store.swaps(id) {
+            return Step::End;
+        }
         match polling.begin {
             Begin::Known => {}
             Begin::Time(time) if store.has_time_on_disk(id, time) => return Step::Read(Sought::Time(time)),
             Begin::Time(time) => return self.begin_in_memory(polling, time),
-            Begin::Behind { segment, messages } => return Step::Read(Sought::Behind { segment, messages }),
+            Begin::Behind { segment, generation, messages } => {
+                return Step::Read(Sought::Behind { segment, generation, messages });
+            }
             Begin::Last => match store.last_begin(id, polling.until, polling.poll.count) {
                 LastBegin::At(offset) => polling.begin_at(offset),
                 LastBegin::Unsettled => return Step::Refuse(PollRefusal::Busy),
-                LastBegin::Behind { segment, messages } => {
-                    polling.begin = Begin::Behind { segment, messages };
-                    return Step::Read(Sought::Behind { segment, messages });
+                LastBegin::Behind { segment, generation, messages } => {
+                    polling.begin = Begin::Behind { segment, generation, messages };
+                    return Step::Read(Sought::Behind { segment, generation, messages });
                 }
             },
         }
@@ -363,6 +373,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.polls.bytes -= polling.reading;
         (polling.reading, polling.larger) = (0, 0);
         let (id, generation) = (polling.poll.group, polling.generation);
+        if polling.selection.messages() > 0 && polling.swaps != self.storing.store.swaps(id) {
+            // What it has is of segments that were replaced: it ends with that, and has nothing of the new ones.
+            return self.conclude_poll(polling, None);
+        }
         let led = match fetched {
             Fetched::Opened => Ok(()),
             Fetched::Batches(mut found) => {
@@ -373,7 +387,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.polls.bytes += polling.held - before;
                 let next = polling.selection.next();
                 self.storing.store.remember(id, generation, next, &found, at);
-                if taken.is_ok() {
+                // What was read of a segment that was replaced meanwhile is for this poll alone.
+                if taken.is_ok() && self.storing.store.is_current(id, &found) {
                     self.polls.cache.keep(id, generation, piece);
                 }
                 taken.map_err(PollRefusal::from)
@@ -382,8 +397,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 polling.larger = bytes;
                 Ok(())
             }
+            Fetched::Passed { last_offset } => {
+                polling.selection.pass(last_offset);
+                Ok(())
+            }
             Fetched::Nothing | Fetched::Purged if polling.tries < TRIES_MAX => {
                 polling.tries += 1;
+                if matches!(polling.begin, Begin::Behind { .. }) {
+                    // The segment has been replaced: it is counted back anew.
+                    polling.begin = Begin::Last;
+                }
                 Ok(())
             }
             // What is on the disk from that time on is not executed again yet.

@@ -10,6 +10,7 @@ use ng_storage::journal::{self, PrepareJournal};
 use ng_vsr::{ClientTable, Effects, Event, Status, Ticks, Timing};
 use ng_wire::replica::{Message, Op, View};
 
+use super::adopting::Adoptions;
 use super::checkpoint::Checkpoint;
 use super::committing::Committing;
 use super::figures::Changed;
@@ -125,6 +126,7 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) polls: Polls,
     pub(super) committing: Committing,
     pub(super) retention: Retention,
+    pub(super) adoptions: Adoptions,
     /// Groups of which the figures changed.
     pub(super) changed: Changed,
     pub(super) checkpoint: Checkpoint,
@@ -187,6 +189,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.beat_if_due();
         self.tend_offsets();
         self.tend_retention();
+        self.tend_loose();
         loop {
             self.perform_journal(driver);
             self.release_held();

@@ -68,6 +68,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Storing { store, shell, effects } = &mut self.storing;
         if let Some((lane, result)) = shell.completed(driver, completion) {
             store.step(store::Event::Ended { lane, result }, self.instant, effects);
+            self.forget_replaced();
         }
     }
 
@@ -102,6 +103,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.changed.insert(group);
                 self.segments_follow(group);
                 self.retention_opened(group);
+                self.adoptions_opened(group);
             }
             store::Effect::Damaged { group, .. } => {
                 self.retention_damaged(group);
@@ -115,6 +117,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             store::Effect::Fetched { asker, fetched, .. } => self.poll_fetched(asker, fetched),
             store::Effect::Cut { group, asker, result } => self.cut_ended(group, asker, result),
+            store::Effect::Staged { group, result } => self.staged(group, result),
+            store::Effect::Swapped { group, op, replaced } => self.swapped(group, Op(op), replaced.is_some()),
             store::Effect::Fatal(fault) => {
                 let file = fault.path.display().to_string();
                 self.fail(Fatal::Write { file, error: fault.error });

@@ -49,6 +49,7 @@ impl<E: Environment> Shard<E> {
             (Outgoing::Damaged { group, offset }, _) => self.damage_met(group, offset),
             (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
             (Outgoing::Cut { asker, end, .. }, _) => self.cut_ended(asker, end),
+            (Outgoing::Adopted { asker, end, .. }, _) => self.adoption_ended(asker, end),
             (Outgoing::Removed { group }, _) => self.group_removed(group),
             (Outgoing::Fatal(fatal), _) => return Err(Ending::from(*fatal)),
             // A node of its own has nobody to send to.

@@ -205,6 +205,8 @@ impl<E: Environment> Shard<E> {
             PlaneFrame::Observed { shard, groups } => self.tell_observed(shard, &groups),
             PlaneFrame::Cut { token, order } => self.cut(token, *order),
             PlaneFrame::CutEnded(told) => self.tell_cut(&told),
+            PlaneFrame::Adopt { token, order } => self.adopt(token, *order),
+            PlaneFrame::AdoptionEnded(told) => self.tell_adoption(&told),
         }
     }
 

@@ -4,9 +4,12 @@
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
+mod adoption;
 mod bounds;
 mod cache;
 mod company;
+#[path = "../../../storage/tests/store/compaction.rs"]
+mod compaction;
 mod damage;
 mod figures;
 #[cfg(debug_assertions)]

@@ -12,6 +12,7 @@ pub(crate) struct Model {
     /// Each with the number of its batch.
     all: Vec<(usize, Message)>,
     batches: usize,
+    next: u64,
     pub(crate) first: u64,
     pub(crate) generation: u64,
 }
@@ -20,6 +21,7 @@ impl Model {
     pub(crate) fn add(&mut self, stamped: &[u8]) {
         self.batches += 1;
         self.all.extend(messages(stamped).into_iter().map(|message| (self.batches, message)));
+        self.next = self.all.last().map_or(0, |(_, (offset, ..))| offset + 1);
     }
 
     pub(crate) fn purge(&mut self) {
@@ -27,7 +29,12 @@ impl Model {
     }
 
     pub(crate) fn next_offset(&self) -> u64 {
-        self.all.last().map_or(0, |(_, (offset, ..))| offset + 1)
+        self.next
+    }
+
+    /// A compaction leaves these messages.
+    pub(crate) fn compact(&mut self, keeps: impl Fn(u64) -> bool) {
+        self.all.retain(|(_, (offset, ..))| keeps(*offset));
     }
 
     /// The time of some message.
@@ -65,6 +72,12 @@ impl Model {
             answer.push(message.clone());
         }
         answer
+    }
+
+    /// Whether one of the messages between two offsets is chosen.
+    pub(crate) fn has_any(&self, (first, last): (u64, u64), chooses: impl Fn(u64) -> bool) -> bool {
+        let mut offsets = self.all.iter().map(|(_, (offset, ..))| *offset);
+        offsets.any(|offset| (first..=last).contains(&offset) && chooses(offset))
     }
 
     /// Whether these messages stand in this order, none between them missing.

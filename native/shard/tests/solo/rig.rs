@@ -9,7 +9,7 @@ use ng_io::{Driver, DriverLimits, Environment, SimulatedEnvironment, Wait};
 use ng_partition::PartitionLimits;
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{
-    Body, Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRequest, MetadataMachine, Outgoing,
+    Adoption, AdoptionEnd, Body, Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRequest, MetadataMachine, Outgoing,
     PartitionFigures, Poll, PollLimits, PollPart, PollRefusal, PollStrategy, Polled, ShardLog, Ticket,
 };
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
@@ -86,6 +86,8 @@ pub(crate) struct Node {
     polled: BTreeMap<u64, Answer>,
     /// The partition that is sent to.
     pub(crate) group: u64,
+    /// What came of adoptions, by who asked.
+    adopted: BTreeMap<u64, AdoptionEnd>,
     /// Groups of which nothing is left.
     pub(crate) removed: Vec<u64>,
     /// Batches that were executed, as stamped, since this was emptied.
@@ -206,6 +208,7 @@ impl Node {
             tickets: 0,
             answers: BTreeMap::new(),
             polled: BTreeMap::new(),
+            adopted: BTreeMap::new(),
             group: GROUP,
             removed: Vec::new(),
             executed: Vec::new(),
@@ -242,6 +245,7 @@ impl Node {
                 {
                     self.executed.push(body);
                 }
+                Outgoing::Adopted { asker, end, .. } => drop(self.adopted.insert(asker, end)),
                 Outgoing::Removed { group } => self.removed.push(group),
                 Outgoing::Fatal(fatal) => panic!("{fatal:?}"),
                 _ => {}
@@ -329,6 +333,21 @@ impl Node {
         self.until("figures", |node| node.log.figures(node.group))
     }
 
+    pub(crate) fn begin_adoption(&mut self, group: u64, adoption: Adoption) -> u64 {
+        self.tickets += 1;
+        self.log.adopt(self.tickets, group, adoption);
+        self.tickets
+    }
+
+    pub(crate) fn take_adopted(&mut self, asker: u64) -> Option<AdoptionEnd> {
+        self.adopted.remove(&asker)
+    }
+
+    pub(crate) fn adopt(&mut self, adoption: Adoption) -> AdoptionEnd {
+        let asker = self.begin_adoption(GROUP, adoption);
+        self.until("an end of the adoption", |node| node.take_adopted(asker))
+    }
+
     pub(crate) fn begin_poll(&mut self, poll: Poll) -> u64 {
         self.tickets += 1;
         self.log.poll(Ticket(self.tickets), poll);
@@ -361,6 +380,14 @@ impl Node {
         let environment = self.environment.clone();
         drop(self);
         environment.kill();
+        Self::start(&environment)
+    }
+
+    /// The power goes, and the next process starts.
+    pub(crate) fn restart_without_power(self) -> Self {
+        let environment = self.environment.clone();
+        drop(self);
+        environment.cut_power();
         Self::start(&environment)
     }
 

@@ -44,6 +44,11 @@ pub enum Fetched {
     Batches(FoundBatches),
     /// No such batch is on the disk, or none any more.
     Nothing,
+    /// From the offset that was sought up to this one there is no message: a compaction left none, or nobody wants them.
+    Passed {
+        /// The last such offset.
+        last_offset: u64,
+    },
     /// The first batch alone has so many bytes: more than were to be read.
     Larger {
         /// How many.
@@ -130,7 +135,7 @@ impl Fetching {
             Sought::Behind { .. } | Sought::Opened => None,
         };
         let (position, begins) =
-            indexed.map_or((0, self.view.entry.base_offset), |place| (place.position, place.offset));
+            indexed.map_or((0, self.view.begins()), |place| (place.position, Some(place.offset)));
         let known = self.place.take().filter(|place| {
             place.segment == self.view.key(self.group)
                 && place.position >= position
@@ -139,8 +144,8 @@ impl Fetching {
         let (position, begins, ahead) = match known {
             Some(place) => (place.position, None, 0),
             // What is sought lies somewhere before the next place.
-            None if sought == Sought::Offset(begins) => (position, Some(begins), 0),
-            None => (position, Some(begins), INDEX_SPAN),
+            None if begins.is_some_and(|begins| sought == Sought::Offset(begins)) => (position, begins, 0),
+            None => (position, begins, INDEX_SPAN),
         };
         let exact = position + bytes as u64 + ahead;
         let slack = exact + bytes as u64 / 8 + PAGE as u64;
@@ -210,6 +215,7 @@ impl Fetching {
             Walked::On => self.run(),
             Walked::Found(found) => Next::Ended(Fetched::Batches(found)),
             Walked::Larger { bytes } => Next::Ended(Fetched::Larger { bytes }),
+            Walked::Passed { last_offset } => Next::Ended(Fetched::Passed { last_offset }),
             Walked::Nothing => Next::Ended(Fetched::Nothing),
             Walked::Damaged(refusal) => self.damaged(StoreFault::Refused(refusal)),
             Walked::Disagrees(refusal) if self.reindexed || !self.view.entry.is_sealed() => {

@@ -21,8 +21,8 @@ impl Group {
                 return Some(self.carry_out(order, trash));
             }
         }
-        if let Some(cut) = self.next_cut() {
-            return Some(cut);
+        if let Some(begun) = self.next_cut().or_else(|| self.next_staging()) {
+            return Some(begun);
         }
         if std::mem::take(&mut self.rolls)
             && let Some(tail) = &self.tail
@@ -48,6 +48,7 @@ impl Group {
                 *generation != present || self.before(*offset).is_empty()
             }
             Order::WriteIndex { entry, .. } => !self.listed.segments.contains(entry),
+            Order::Sweep => self.listed.loose.is_empty(),
             _ => false,
         }
     }
@@ -113,7 +114,7 @@ impl Group {
         listed
     }
 
-    fn list_next(&self) -> SegmentsFile {
+    pub(super) fn list_next(&self) -> SegmentsFile {
         SegmentsFile { sequence: self.listed.sequence + 1, ..self.listed.clone() }
     }
 
@@ -154,6 +155,8 @@ impl Group {
                 self.purge(generation, next_offset, (op, since))
             }
             Order::TruncatePrefix { offset, .. } => self.truncate_prefix(offset),
+            Order::Swap { order, op } => self.plan_swap(order, op),
+            Order::Sweep => self.plan_sweep(),
             Order::Remove => (Running::Removing, self.retire(trash())),
             Order::Read { entry, offset, length } => {
                 let path = self.home.segment(&entry);
@@ -183,12 +186,14 @@ impl Group {
             first_op: 0,
             next_offset,
             segments: Vec::new(),
+            loose: Vec::new(),
             ..self.list_next()
         };
         let mut plan = Plan::new();
         self.make_directory(&mut plan);
         self.put_list(&mut plan, &listed);
         self.remove_files(&mut plan, &self.listed.segments);
+        self.remove_files(&mut plan, &self.listed.loose);
         (Running::Purging { listed, op, since }, plan)
     }
 
@@ -212,7 +217,7 @@ impl Group {
         (Running::Truncating { listed, offset }, plan)
     }
 
-    fn remove_files(&self, plan: &mut Plan, segments: &[SegmentEntry]) {
+    pub(super) fn remove_files(&self, plan: &mut Plan, segments: &[SegmentEntry]) {
         for entry in segments {
             plan.push(Step::Remove(self.home.segment(entry)));
             plan.push(Step::Remove(self.home.index(entry)));
@@ -249,10 +254,13 @@ impl Group {
                 self.present = true;
                 effects.push(Effect::StateWritten { group, op });
             }
+            Running::Sweeping { listed } => self.set_list(listed),
             Running::Removing => effects.push(Effect::Removed { group }),
             Running::Opening(_)
             | Running::Reading { .. }
             | Running::Cutting { .. }
+            | Running::Staging { .. }
+            | Running::Swapping(_)
             | Running::DroppingState { .. }
             | Running::WritingIndex => {}
         }

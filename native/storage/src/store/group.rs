@@ -10,6 +10,7 @@ use super::fetch::Fetch;
 use super::flush::Trash;
 use super::opening::Opening;
 use super::plan::{Plan, PlanFault, Step};
+use super::swap::{Staging, SwapOrder, Swapping};
 use super::tail::Tail;
 use super::{CommittedBatch, GroupFigures, Held, StoreDamage, StoreLimits, Vouched};
 use crate::home::GroupHome;
@@ -51,6 +52,10 @@ pub(super) struct Group {
     pub(super) reading: u32,
     /// Cuts that have not begun.
     pub(super) cuts: VecDeque<Cut>,
+    /// Files that are to become segments, and are not linked yet.
+    pub(super) staging: Option<Box<Staging>>,
+    /// How often segments took the place of others since it was opened.
+    pub(super) swaps: u64,
     /// Why it is damaged.
     pub(super) damage: Option<StoreDamage>,
     /// Bytes and messages of the sealed segments of the list, but for those that are about to go.
@@ -85,6 +90,13 @@ pub(super) enum Order {
         generation: u64,
         offset: u64,
     },
+    /// Other segments take the place of some, as an operation of the log says.
+    Swap {
+        order: Box<SwapOrder>,
+        op: u64,
+    },
+    /// What is loose goes.
+    Sweep,
     Remove,
     Read {
         entry: SegmentEntry,
@@ -108,7 +120,7 @@ pub(super) enum Order {
 impl Order {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Remove)
+        matches!(self, Self::Purge { .. } | Self::TruncatePrefix { .. } | Self::Sweep | Self::Remove)
     }
 }
 
@@ -152,12 +164,19 @@ pub(super) enum Running {
         asker: u64,
         contents: CutSegments,
     },
+    Staging {
+        listed: SegmentsFile,
+    },
+    Swapping(Swapping),
+    Sweeping {
+        listed: SegmentsFile,
+    },
 }
 
 impl Running {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(self, Self::Purging { .. } | Self::Truncating { .. } | Self::Removing)
+        matches!(self, Self::Purging { .. } | Self::Truncating { .. } | Self::Sweeping { .. } | Self::Removing)
     }
 }
 
@@ -171,6 +190,7 @@ impl Group {
             first_op: 0,
             next_offset: 0,
             segments: Vec::new(),
+            loose: Vec::new(),
         };
         Self {
             id,
@@ -194,6 +214,8 @@ impl Group {
             reads_queued: false,
             reading: 0,
             cuts: VecDeque::new(),
+            staging: None,
+            swaps: 0,
             damage: None,
             sealed: (0, 0),
             truncated_to: 0,
@@ -315,10 +337,12 @@ impl Group {
         }
         let ordered = self.orders.iter().filter_map(|order| match order {
             Order::Purge { since, .. } => Some(*since),
+            Order::Swap { op, .. } => Some(*op),
             _ => None,
         });
         let running = match &self.running {
             Some(Running::Purging { since, .. }) => Some(*since),
+            Some(Running::Swapping(swapping)) => Some(swapping.op),
             _ => None,
         };
         ordered.chain(running).chain(self.pending.front().map(|batch| batch.op)).min()
@@ -358,6 +382,8 @@ impl Group {
             Running::Truncating { listed, offset } => {
                 Order::TruncatePrefix { generation: listed.purge_generation, offset }
             }
+            Running::Swapping(Swapping { order, op, .. }) => Order::Swap { order, op },
+            Running::Sweeping { .. } => Order::Sweep,
             Running::Removing => Order::Remove,
             Running::DroppingState { op } => Order::DropState { op },
             Running::Appending { end, .. } => {
@@ -371,7 +397,10 @@ impl Group {
             }
             // An index that is not written is made again when it is needed.
             Running::Opening(_) | Running::WritingIndex => return true,
-            Running::Reading { .. } | Running::WritingState { .. } | Running::Cutting { .. } => return false,
+            Running::Reading { .. }
+            | Running::WritingState { .. }
+            | Running::Cutting { .. }
+            | Running::Staging { .. } => return false,
         };
         self.orders.push_front(order);
         true
@@ -406,6 +435,7 @@ impl Group {
             && self.orders.is_empty()
             && self.pending.is_empty()
             && self.cuts.is_empty()
+            && self.staging.is_none()
             && !self.is_read()
     }
 }

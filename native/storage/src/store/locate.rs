@@ -19,6 +19,8 @@ pub enum Sought {
     Behind {
         /// The first offset of the segment.
         segment: u64,
+        /// Its generation: another compaction leaves others of its messages.
+        generation: u32,
         /// How many messages are passed over.
         messages: u64,
     },
@@ -33,6 +35,8 @@ pub enum LastBegin {
     Behind {
         /// The first offset of the segment.
         segment: u64,
+        /// Its generation.
+        generation: u32,
         /// How many messages of it come before.
         messages: u64,
     },
@@ -54,6 +58,11 @@ impl SegmentView {
     /// Whether each offset from the first to the last has a message.
     const fn is_dense(&self) -> bool {
         self.last_offset - self.entry.base_offset + 1 == self.messages
+    }
+
+    /// The base offset of its first batch, where that is known: a compaction may have left nothing of the first ones.
+    pub(super) const fn begins(&self) -> Option<u64> {
+        if self.entry.generation == 0 { Some(self.entry.base_offset) } else { None }
     }
 
     pub(super) const fn key(&self, group: u64) -> IndexKey {
@@ -105,8 +114,8 @@ impl Group {
             Sought::Time(time) => {
                 segments.iter().filter_map(|entry| self.view(entry)).find(|view| view.max_timestamp >= time)
             }
-            Sought::Behind { segment, .. } => behind(&|view| view.entry.base_offset < segment)
-                .filter(|view| view.entry.base_offset == segment),
+            Sought::Behind { segment, generation, .. } => behind(&|view| view.entry.base_offset < segment)
+                .filter(|view| (view.entry.base_offset, view.entry.generation) == (segment, generation)),
         }
     }
 
@@ -120,7 +129,7 @@ impl Group {
         self.pending.iter().filter(|batch| batch.generation == self.generation)
     }
 
-    /// Where the last `count` messages up to offset `until`, which has a message, begin.
+    /// Where the last `count` messages up to offset `until` begin.
     pub(super) fn last_begin(&self, until: u64, count: u32) -> LastBegin {
         let mut left = u64::from(count);
         let mut begin = until;
@@ -147,8 +156,8 @@ impl Group {
             match counted_back(view.entry.base_offset, last, messages, left) {
                 Some(offset) => return LastBegin::At(offset),
                 None if left <= messages => {
-                    let (segment, messages) = (view.entry.base_offset, messages - left);
-                    return LastBegin::Behind { segment, messages };
+                    let SegmentEntry { base_offset: segment, generation, .. } = view.entry;
+                    return LastBegin::Behind { segment, generation, messages: messages - left };
                 }
                 None => left -= messages,
             }

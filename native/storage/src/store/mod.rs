@@ -24,6 +24,7 @@ mod scan;
 mod segments;
 pub mod shell;
 mod spans;
+mod swap;
 mod tail;
 mod walk;
 
@@ -42,6 +43,7 @@ pub use readers::READERS;
 pub use received::{ReceivedBatches, Whole};
 pub use segments::SegmentStore;
 pub use spans::Span;
+pub use swap::{NotStaged, Staging, SwapOrder};
 pub use walk::FoundBatches;
 
 use crate::refusal::Refusal;
@@ -217,6 +219,22 @@ pub enum Effect {
         asker: u64,
         /// What it contains, if there is one.
         result: Result<CutSegments, NoCut>,
+    },
+    /// What came of [`SegmentStore::stage`].
+    Staged {
+        /// Which group.
+        group: u64,
+        /// Whether the files have the names of segments, for good.
+        result: Result<(), NotStaged>,
+    },
+    /// A swap is on the disk for good. Nobody begins to read what it replaced.
+    Swapped {
+        /// Which group.
+        group: u64,
+        /// The operation of its log.
+        op: u64,
+        /// The first and the last offset that it is about; nothing if it was there already, or what it is about is gone.
+        replaced: Option<(u64, u64)>,
     },
     /// A group's directory is in the trash for good.
     Removed {

@@ -42,6 +42,11 @@ impl Readers {
             parked: Vec::new(),
         }
     }
+
+    /// The segment of an index does not count any more.
+    pub(super) fn forget_index(&mut self, key: IndexKey) {
+        self.indexes.remove(key);
+    }
 }
 
 impl SegmentStore {

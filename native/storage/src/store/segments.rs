@@ -277,7 +277,7 @@ impl SegmentStore {
         self.groups.entry(group).or_insert_with(|| Group::new(group, node, home.group(group)))
     }
 
-    fn order(&mut self, group: u64, order: Order, effects: &mut Vec<Effect>) {
+    pub(super) fn order(&mut self, group: u64, order: Order, effects: &mut Vec<Effect>) {
         self.group(group).orders.push_back(order);
         self.enqueue(group);
         self.pump(effects);
@@ -337,7 +337,10 @@ impl SegmentStore {
             let next = found.next(&limits, trash);
             self.wake_readers(group);
             self.dismiss_impossible_cuts(group, effects);
-            let Some((running, plan)) = next else { continue };
+            let Some((running, plan)) = next else {
+                self.refuse_staging(group, effects);
+                continue;
+            };
             let Some(found) = self.groups.get_mut(&group) else { continue };
             self.retired += 1;
             found.running = Some(running);
@@ -359,6 +362,11 @@ impl SegmentStore {
             (Running::Cutting { asker, contents }, result) => {
                 found.cut_ended(asker, contents, result, effects);
             }
+            (Running::Staging { listed }, result) => {
+                if let Err(fault) = found.staged(listed, result, effects) {
+                    self.fail(fault, effects);
+                }
+            }
             (running, Err(fault)) if fault.heals() => {
                 self.wait_for_space(group, running, fault, now, effects);
             }
@@ -372,6 +380,7 @@ impl SegmentStore {
                 }
             }
             (_, Err(fault)) => self.fail(fault, effects),
+            (Running::Swapping(swapping), Ok(_)) => self.swapped(group, swapping, effects),
             (running, Ok(_)) => found.carried_out(running, effects),
         }
         let after = self.groups.get(&group).map_or(before, |found| found.pending_bytes);
@@ -409,6 +418,7 @@ impl SegmentStore {
         if effects.iter().any(removed) {
             self.dismiss_readers(group, effects);
             self.dismiss_cuts(group, &NoCut::Gone, effects);
+            self.dismiss_staging(group, effects);
             self.drop_group(group);
         }
     }

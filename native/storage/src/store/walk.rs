@@ -41,6 +41,10 @@ pub(super) enum Walked {
     Larger {
         bytes: usize,
     },
+    /// No message from the offset that was sought up to this one.
+    Passed {
+        last_offset: u64,
+    },
     /// Nothing of what was sought.
     Nothing,
     /// There is no batch where one must begin.
@@ -82,7 +86,7 @@ enum Missed {
 
 impl Walk {
     pub(super) fn new(group: u64, view: SegmentView, fetch: Fetch, batch_bytes_max: u64) -> Self {
-        let begins = Some(view.entry.base_offset);
+        let begins = view.begins();
         let (position, length, passed, last_base) = (0, PIECE, 0, None);
         Self { view, group, fetch, batch_bytes_max, position, begins, length, passed, last_base }
     }
@@ -117,7 +121,7 @@ impl Walk {
         loop {
             let position = offset + at as u64;
             if position >= self.view.bytes {
-                return Walked::Nothing;
+                return self.passed_to(self.view.last_offset);
             }
             let looked = match self.look(buffer.get(at..end).unwrap_or_default(), position) {
                 Ok(looked) => looked,
@@ -173,29 +177,40 @@ impl Walk {
         let Looked { header, length } = looked;
         match self.fetch.sought {
             Sought::Opened => Ok(true),
-            Sought::Offset(offset) => {
-                if header.base_offset.saturating_add(header.count.into()) > offset {
-                    return Ok(true);
-                }
-                let more = length + BATCH_HEADER_BYTES;
-                if position + more as u64 > self.view.bytes {
-                    return Ok(true);
-                }
-                // There may be gaps: only the next batch says that this one ends before.
-                match rest.get(*length..) {
-                    None => Err(Missed::More(more)),
-                    Some(next) if next.len() < BATCH_HEADER_BYTES => Ok(true),
-                    Some(next) => {
-                        Ok(BatchHeader::decode(next).map_or(true, |next| next.base_offset > offset))
-                    }
-                }
-            }
+            Sought::Offset(offset) => self.reaches(looked, rest, position, offset),
             Sought::Time(time) if header.base_timestamp >= time => Ok(true),
             Sought::Behind { messages, .. } if self.passed + u64::from(header.count) > messages => Ok(true),
             Sought::Time(_) | Sought::Behind { .. } => {
                 let batch = rest.get(..*length).ok_or(Missed::More(*length))?;
                 survey(batch).map(|_| false).map_err(|refusal| Missed::Refused(refusal.into()))
             }
+        }
+    }
+
+    /// Whether a batch has a message of this offset or a later one. There may be gaps, also in it.
+    fn reaches(&self, looked: &Looked, rest: &[u8], position: u64, offset: u64) -> Result<bool, Missed> {
+        let Looked { header, length } = looked;
+        if header.base_offset.saturating_add(header.count.into()) > offset {
+            return Ok(true);
+        }
+        let with_next = length + BATCH_HEADER_BYTES;
+        if position + with_next as u64 <= self.view.bytes {
+            let next = rest.get(*length..with_next).ok_or(Missed::More(with_next))?;
+            // Where the next one does not begin behind the offset, this one ends before it.
+            if BatchHeader::decode(next).is_ok_and(|next| next.base_offset <= offset) {
+                return Ok(false);
+            }
+        }
+        let batch = rest.get(..*length).ok_or(Missed::More(*length))?;
+        let found = survey(batch).map_err(|refusal| Missed::Refused(refusal.into()))?;
+        Ok(found.last_offset >= offset)
+    }
+
+    /// What is said where nothing up to an offset is what was sought.
+    const fn passed_to(&self, last_offset: u64) -> Walked {
+        match self.fetch.sought {
+            Sought::Offset(_) => Walked::Passed { last_offset },
+            _ => Walked::Nothing,
         }
     }
 
@@ -222,7 +237,7 @@ impl Walk {
         }
         let segment = self.view.key(self.group);
         match missing.filter(|_| batches.is_empty()) {
-            None if batches.is_empty() => Walked::Nothing,
+            None if batches.is_empty() => self.passed_to(self.fetch.until),
             None => Walked::Found(FoundBatches { buffer, batches, position: offset, segment, passed }),
             Some(bytes) => {
                 if !cut && bytes > self.fetch.bytes.max(self.fetch.batch_bytes) {
@@ -247,7 +262,7 @@ pub(super) fn plausible(
         return Err(Refusal::new("batch", "length", Reason::Value(length)));
     }
     let base_offset = header.base_offset;
-    let first = position == 0 && base_offset != view.entry.base_offset;
+    let first = position == 0 && view.begins().is_some_and(|begins| base_offset != begins);
     let within = base_offset >= view.entry.base_offset && base_offset <= view.last_offset;
     if first || !within || last_base.is_some_and(|last| base_offset <= last) {
         return Err(Refusal::new("batch", "base offset", Reason::Order(base_offset)));

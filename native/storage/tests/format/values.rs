@@ -225,6 +225,7 @@ pub(crate) fn segments_file() -> SegmentsFile {
         first_op: 0,
         next_offset: 0,
         segments: vec![sealed, open],
+        loose: Vec::new(),
     }
 }
 

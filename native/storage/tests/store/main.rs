@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
+mod compaction;
 mod crashes;
 mod cutting;
 mod damage;
@@ -14,5 +15,6 @@ mod mortal;
 mod pressure;
 mod real;
 mod rig;
+mod swapping;
 mod transfer;
 mod truncation;

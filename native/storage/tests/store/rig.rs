@@ -101,6 +101,11 @@ impl<E: Environment> Rig<E> {
         self.perform();
     }
 
+    /// Whether the power has gone.
+    pub(crate) const fn is_dead(&self) -> bool {
+        self.dead
+    }
+
     pub(crate) fn flush(&mut self, group: u64) {
         self.act(|store, effects| store.flush(group, effects));
     }

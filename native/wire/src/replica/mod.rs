@@ -11,6 +11,7 @@ mod operation;
 mod partition_op;
 mod partition_reply;
 mod prepare;
+mod swap;
 mod vote;
 
 pub use body_check::{BodyCheck, body_checksum};
@@ -30,4 +31,5 @@ pub use operation::{LogOperation, Plane};
 pub use partition_op::{ConsumerKind, OffsetWrite, OffsetWrites, PartitionOp, offsets_body};
 pub use partition_reply::{OffsetRefusal, PartitionReply, RefusedOffset, Rejection};
 pub use prepare::{Level, PREPARE_HEADER_BYTES, PrepareHeader, PrepareRefusal};
+pub use swap::{SWAP_SEGMENTS_MAX, Swap, SwapInput, SwapOutput, swap_body};
 pub use vote::{SUFFIX_MAX, Standing, SuffixEntry, Tail};

@@ -1,4 +1,5 @@
 use super::operation::LogOperation;
+use super::swap::Swap;
 use crate::primitive::{Malformed, Reader, put_u8, put_u64};
 
 /// Bytes of one offset in an offsets operation.
@@ -138,6 +139,8 @@ pub enum PartitionOp<'a> {
         /// Whether it refuses them from here on.
         on: bool,
     },
+    /// Compacted segments take the place of others.
+    Swap(Swap<'a>),
 }
 
 impl<'a> PartitionOp<'a> {
@@ -156,9 +159,8 @@ impl<'a> PartitionOp<'a> {
             LogOperation::TruncatePrefix => number().map(|offset| Self::TruncatePrefix { offset }),
             LogOperation::DropGroupOffsets => number().map(|id| Self::DropGroupOffsets { id }),
             LogOperation::Fence => fence(body),
-            LogOperation::Swap | LogOperation::Register | LogOperation::Logout | LogOperation::Metadata => {
-                return None;
-            }
+            LogOperation::Swap => Swap::decode(body).map(Self::Swap),
+            LogOperation::Register | LogOperation::Logout | LogOperation::Metadata => return None,
         })
     }
 
@@ -174,6 +176,7 @@ impl<'a> PartitionOp<'a> {
             Self::TruncatePrefix { offset } => (LogOperation::TruncatePrefix, number(offset)),
             Self::DropGroupOffsets { id } => (LogOperation::DropGroupOffsets, number(id)),
             Self::Fence { on } => (LogOperation::Fence, number(on.into())),
+            Self::Swap(swap) => (LogOperation::Swap, swap.body()),
         }
     }
 }

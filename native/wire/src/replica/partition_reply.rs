@@ -16,6 +16,8 @@ pub enum Rejection {
     StaleGeneration = 5,
     /// It was executed before; what came of it is not known any more.
     AlreadyApplied = 6,
+    /// Messages of the segments that were to be replaced were truncated.
+    InputGone = 7,
 }
 
 /// Why one offset of an operation was not stored or not dropped.
@@ -102,6 +104,7 @@ const fn rejection(code: u8) -> Option<Rejection> {
         4 => Rejection::OffsetTaken,
         5 => Rejection::StaleGeneration,
         6 => Rejection::AlreadyApplied,
+        7 => Rejection::InputGone,
         _ => return None,
     })
 }

@@ -31,6 +31,10 @@ coded! {
         Cut = 11, "cut";
         /// What came of it.
         CutEnded = 12, "cut_ended";
+        /// An order of the control plane to adopt segments into a partition.
+        Adopt = 13, "adopt";
+        /// What came of it.
+        AdoptionEnded = 14, "adoption_ended";
     }
 }
 

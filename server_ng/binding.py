@@ -5,6 +5,7 @@ Calls are thin: bytes in, bytes out, a status turned into an exception. What the
 """
 
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -16,8 +17,10 @@ __all__ = [
     "BusyError",
     "ClosedError",
     "Compacted",
+    "Compared",
     "ConfigurationError",
     "Decoded",
+    "Halt",
     "HandshakeError",
     "InvalidError",
     "NativeError",
@@ -29,6 +32,7 @@ __all__ = [
     "arena_size",
     "close",
     "compact_segment",
+    "compare_slices",
     "decode_columns",
     "describe",
     "describe_engine",
@@ -54,13 +58,14 @@ __all__ = [
     "write_footer",
 ]
 
-ABI_VERSION: Final = 6
+ABI_VERSION: Final = 7
 """Of the boundary this module was written for."""
 
 _SYMBOLS: Final = (
     "abi_version",
     "codec_arena_size",
     "codec_compact",
+    "codec_compare",
     "codec_decode",
     "codec_describe_file",
     "codec_digest",
@@ -387,6 +392,45 @@ def compact_segment(
     )
     consumed, after, messages, least, greatest, stop, wanted = told
     return Compacted(written, consumed, after, messages, least, greatest, stop, wanted, _sentence(stop))
+
+
+class Halt(IntEnum):
+    """Why a comparison of slices came to its end."""
+
+    END = 0
+    SLICES = 1
+    """More bytes of the slices are needed."""
+    WHOLE = 2
+    """More bytes of the other segment are needed."""
+    WHOLE_ENDED = 3
+    FOREIGN = 4
+    """Something is wrong, or not in the other segment; a sentence says what."""
+
+
+class Compared(NamedTuple):
+    """How far a segment was found in another one."""
+
+    halt: Halt
+    consumed: int
+    after: int
+    passed: int
+    whole_after: int
+    messages: int
+    since: int
+    until: int
+    wanted: int
+    sentence: str
+
+
+def compare_slices(slices: Buffer, whole: Buffer, asked: Sequence[int]) -> Compared:
+    """Looks for each batch of a compacted segment in the one that it was made from."""
+    told = ffi.new("uint64_t[8]")
+    data, other = ffi.from_buffer(slices), ffi.from_buffer(whole)
+    numbers = ffi.new("uint64_t[5]", list(asked))
+    halt = Halt(_checked(lib.codec_compare(data, len(data), other, len(other), numbers, told)))
+    consumed, after, passed, whole_after, messages, since, until, wanted = told
+    sentence = _last_sentence() if halt is Halt.FOREIGN else ""
+    return Compared(halt, consumed, after, passed, whole_after, messages, since, until, wanted, sentence)
 
 
 def digest(piece: Buffer) -> bytes:

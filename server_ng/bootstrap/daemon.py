@@ -35,6 +35,7 @@ from server_ng.config import Loaded
 from server_ng.config.iggy_shape import iggy_shape
 from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
+    Adopted,
     Cut,
     Login,
     NativeEvent,
@@ -269,8 +270,8 @@ class _Daemon:
             case NativeEvent(shard, code, first, second, time_micros):
                 known = self._damage.met(first, second) if code == MESSAGES_DAMAGED else {}
                 self._events.write(code, first, second, shard=shard, time_micros=time_micros, **known)
-            case Cut():
-                self._take_cut(record)
+            case Cut() | Adopted():
+                self._tell_leasing(record)
             case Started():
                 self._started.set_result(None)
             case StartFailed(shard, status, reason):
@@ -283,9 +284,9 @@ class _Daemon:
             case _:
                 self._control_plane.take(record)
 
-    def _take_cut(self, cut: Cut) -> None:
+    def _tell_leasing(self, told: Cut | Adopted) -> None:
         if self._leasing is not None:
-            self._leasing.take(cut)
+            self._leasing.take(told)
 
     def _live(self) -> Health:
         return Health(("the server is ending",)) if self._ending.done() else Health()

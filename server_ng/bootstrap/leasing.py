@@ -8,11 +8,12 @@ from typing import Any
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.config import Settings
-from server_ng.engine.records import Cut
+from server_ng.engine.records import Adopted, Cut
 from server_ng.leases import Leases, Limits
 from server_ng.leases.control_socket import ControlSocket
+from server_ng.leases.errors import Refusal
 from server_ng.leases.requests import Request
-from server_ng.leases.shards import ShardCuts
+from server_ng.leases.shards import ShardAdoptions, ShardCuts
 from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 
@@ -31,7 +32,8 @@ class Leasing:
         send: Callable[[bytes], None],
     ) -> None:
         self._cuts = ShardCuts(send, control_plane.owner)
-        self._leases = make_leases(settings, directory, control_plane, self._cuts)
+        self._adoptions = ShardAdoptions(send, control_plane.owner)
+        self._leases = make_leases(settings, directory, control_plane, self._cuts, self._adoptions)
         self._socket = ControlSocket(listener, self._leases.serve)
 
     @property
@@ -49,13 +51,18 @@ class Leasing:
         """Does what a job asks; raises `LeaseRefusedError`."""
         return await self._leases.serve(request)
 
-    def take(self, cut: Cut) -> None:
-        """Takes what a shard says of a cut."""
-        self._cuts.take(cut)
+    def take(self, told: Cut | Adopted) -> None:
+        """Takes what a shard says of a cut, or of an adoption."""
+        match told:
+            case Cut():
+                self._cuts.take(told)
+            case Adopted():
+                self._adoptions.take(told)
 
     async def stop(self) -> None:
         """Lets nobody in any more; the leases stay."""
         self._cuts.close()
+        self._adoptions.close()
         await self._socket.stop()
 
     def samples(self) -> Iterator[Sample]:
@@ -66,10 +73,17 @@ class Leasing:
         yield sample("leases_bytes", leases.ledger.bytes)
         yield sample("leases_made_total", tally.made)
         yield sample("leases_expired_total", tally.expired)
+        yield sample("compaction_adopted_total", tally.adopted)
+        for kind in Refusal:
+            yield sample("compaction_refused_total", tally.not_adopted[kind.value], reason=kind.value)
 
 
 def make_leases(
-    settings: Settings, directory: DataDirectory, control_plane: ControlPlane, cuts: ShardCuts
+    settings: Settings,
+    directory: DataDirectory,
+    control_plane: ControlPlane,
+    cuts: ShardCuts,
+    adoptions: ShardAdoptions,
 ) -> Leases:
     """The leases of a data directory, as the settings have it."""
     wanted = settings.leases
@@ -85,5 +99,6 @@ def make_leases(
         cluster=directory.cluster,
         find=control_plane.find_topic,
         cuts=cuts,
+        adoptions=adoptions,
         clock=lambda: time.time_ns() // 1_000,
     )

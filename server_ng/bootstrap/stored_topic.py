@@ -103,7 +103,9 @@ def _segments(directory: Path, vouched: int | None) -> tuple[tuple[StoredSegment
         return (), f"SEGMENTS: {error.strerror}"
     if "refused" in listed[0]:
         return (), f"SEGMENTS: {listed[0]['refused']}: {listed[0]['reason']}"
-    return tuple(read_segment(directory, entry, vouched) for entry in listed[1:]), ""
+    # What is loose beside them does not count.
+    segments = (line for line in listed if line["structure"] == "segment")
+    return tuple(read_segment(directory, entry, vouched) for entry in segments), ""
 
 
 def read_segment(directory: Path, entry: dict[str, Any], vouched: int | None) -> StoredSegment:
@@ -128,10 +130,14 @@ def read_segment(directory: Path, entry: dict[str, Any], vouched: int | None) ->
     if not entry["sealed"] and last is not None and last >= (last if vouched is None else vouched):
         # What a crash left unfinished behind that is in the journal still.
         damage = ""
+    begins, ends = first, last
+    if entry["generation"] > 0 and first is not None and last is not None:
+        # What a compaction left stands for its range, whatever is left of the first and the last messages.
+        begins, ends = min(first, entry["base_offset"]), max(last, entry["last_offset"])
     listed = (entry["messages"], entry["last_offset"], entry["footer"])
-    if not damage and entry["sealed"] and (messages, last, footer) != listed:
+    if not damage and entry["sealed"] and (messages, ends, footer) != listed:
         damage = f"it has {messages} messages up to {last}, and is another one than the list names"
-    if not damage and first != entry["base_offset"]:
+    if not damage and begins != entry["base_offset"]:
         damage = "it has no batch with the offset of its name"
     return StoredSegment(
         file=str(path),

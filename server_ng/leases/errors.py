@@ -16,6 +16,10 @@ class Refusal(StrEnum):
     BUSY = "busy"
     """It may be asked for again."""
     BUDGET = "budget"
+    FENCED = "fenced"
+    """What was to be replaced is gone, or is something else by now."""
+    BAD_OUTPUT = "bad_output"
+    CLUSTER = "cluster"
     FAILED = "failed"
     STOPPING = "stopping"
 

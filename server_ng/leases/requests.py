@@ -6,11 +6,25 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from server_ng.leases.errors import LeaseRefusedError, Refusal
+from server_ng.wire.adoptions import SEGMENTS_MAX
 
-__all__ = ["CutTopic", "ListLeases", "Release", "Renew", "Request", "parse"]
+__all__ = [
+    "AdoptSegments",
+    "CutTopic",
+    "InputName",
+    "ListLeases",
+    "OutputFile",
+    "Release",
+    "Renew",
+    "Request",
+    "parse",
+]
 
 _PARTITIONS_MAX: Final = 100_000
 _SECONDS_MAX: Final = 10 * 365 * 86_400
+_U32_END: Final = 1 << 32
+_U64_END: Final = 1 << 64
+_HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,41 @@ class ListLeases:
     """Tell which leases there are."""
 
 
-Request: TypeAlias = CutTopic | Renew | Release | ListLeases
+@dataclass(frozen=True, slots=True)
+class InputName:
+    """A segment of a lease."""
+
+    first_offset: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that stands for the offsets of a run of segments."""
+
+    path: str
+    """Below the lease's directory."""
+    generation: int
+    bytes: int
+    first_offset: int
+    last_offset: int
+    messages: int
+    min_timestamp: int
+    max_timestamp: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptSegments:
+    """Let files take the place of segments of a partition."""
+
+    lease: str
+    partition: int
+    inputs: tuple[InputName, ...]
+    outputs: tuple[OutputFile, ...]
+
+
+Request: TypeAlias = CutTopic | Renew | Release | ListLeases | AdoptSegments
 
 
 def parse(line: bytes) -> Request:
@@ -71,8 +119,16 @@ def parse(line: bytes) -> Request:
         case "leases":
             _only(found)
             return ListLeases()
+        case "adopt":
+            _only(found, "lease", "partition", "inputs", "outputs")
+            return AdoptSegments(
+                _text(found, "lease"),
+                _number(found, "partition", _U32_END),
+                tuple(map(_input, _objects(found, "inputs"))),
+                tuple(map(_output, _objects(found, "outputs"))),
+            )
         case other:
-            raise _bad(f"{other!r} is not a verb: cut, renew, release and leases are.")
+            raise _bad(f"{other!r} is not a verb: cut, renew, release, leases and adopt are.")
 
 
 def _bad(message: str) -> LeaseRefusedError:
@@ -115,3 +171,41 @@ def _partitions(found: Mapping[str, Any]) -> frozenset[int] | None:
     if not all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in value):
         raise _bad("partitions must be a list of numbers, or null for all.")
     return frozenset(value)
+
+
+def _objects(found: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = found.get(key)
+    if not isinstance(value, list) or not 0 < len(value) <= SEGMENTS_MAX:
+        raise _bad(f"{key} must be a list of 1 to {SEGMENTS_MAX} segments.")
+    for each in value:
+        if not isinstance(each, Mapping):
+            raise _bad(f"{key} must be a list of objects.")
+    return value
+
+
+def _number(found: Mapping[str, Any], key: str, end: int) -> int:
+    value = found.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < end:
+        raise _bad(f"{key} must be a number from 0, below {end}.")
+    return value
+
+
+def _input(found: Mapping[str, Any]) -> InputName:
+    return InputName(_number(found, "first_offset", _U64_END - 1), _number(found, "generation", _U32_END))
+
+
+def _output(found: Mapping[str, Any]) -> OutputFile:
+    digest = _text(found, "digest")
+    if len(digest) != 32 or not set(digest) <= _HEXADECIMAL:
+        raise _bad("digest must be 32 hexadecimal digits.")
+    return OutputFile(
+        path=_text(found, "path"),
+        generation=_number(found, "generation", _U32_END),
+        bytes=_number(found, "bytes", _U64_END),
+        first_offset=_number(found, "first_offset", _U64_END - 1),
+        last_offset=_number(found, "last_offset", _U64_END - 1),
+        messages=_number(found, "messages", _U32_END),
+        min_timestamp=_number(found, "min_timestamp", _U64_END),
+        max_timestamp=_number(found, "max_timestamp", _U64_END),
+        digest=digest,
+    )

@@ -1,7 +1,8 @@
-"""What becomes of a job's request: leases are made, renewed, ended, and told of."""
+"""What becomes of a job's request: leases are made, renewed, ended and told of, segments adopted."""
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any, Final
 
 import structlog
 
+from server_ng.leases import adoption, verification
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.files import LeaseFiles
 from server_ng.leases.ledger import Held, Ledger
-from server_ng.leases.requests import CutTopic, ListLeases, Release, Renew, Request
-from server_ng.leases.shards import Contents, ShardCuts
+from server_ng.leases.requests import AdoptSegments, CutTopic, ListLeases, Release, Renew, Request
+from server_ng.leases.shards import Contents, ShardAdoptions, ShardCuts
 from server_ng.segments.lease import Lease, PartitionCut, SegmentCut
 
 __all__ = ["Leases", "Limits", "Place", "Topic"]
@@ -23,6 +25,8 @@ _log = structlog.get_logger()
 # Partitions of a topic that are cut at a time: the shards serve clients beside it.
 _PARTITIONS_AT_ONCE: Final = 64
 _CUTS_AT_ONCE: Final = 4
+# Whose files are looked at, at a time: each takes a thread and the disk.
+_ADOPTIONS_AT_ONCE: Final = 2
 _MICROS: Final = 1_000_000
 
 
@@ -62,6 +66,10 @@ class Tally:
     made: int = 0
     refused: int = 0
     expired: int = 0
+    adopted: int = 0
+    """Segments that took the place of others."""
+    not_adopted: Counter[str] = field(default_factory=Counter)
+    """Requests to adopt that were refused, by kind."""
 
 
 @dataclass(slots=True)
@@ -75,12 +83,16 @@ class Leases:
     find: Callable[[str | int, str | int], Topic]
     """A topic of the metadata; raises `LeaseRefusedError`."""
     cuts: ShardCuts
+    adoptions: ShardAdoptions
     clock: Callable[[], int]
     """Microseconds since the Unix epoch."""
     tally: Tally = field(default_factory=Tally)
     ledger: Ledger = field(default_factory=Ledger)
     _files: LeaseFiles = field(init=False)
     _under_way: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_CUTS_AT_ONCE))
+    _verifying: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_ADOPTIONS_AT_ONCE))
+    _adopting: set[int] = field(default_factory=set)
+    """Groups that have an adoption under way."""
     _making: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -122,8 +134,46 @@ class Leases:
                 self.ledger.get(name)
                 await self._remove(name)
                 return {"lease": name}
+            case AdoptSegments():
+                return await self._adopt_or_count(request)
             case ListLeases():
                 return {"leases": [_summary(held) for held in self.ledger], "bytes": self.ledger.bytes}
+
+    async def _adopt_or_count(self, request: AdoptSegments) -> dict[str, Any]:
+        try:
+            found = adoption.plan(self.ledger.get(request.lease).lease, request)
+            await self._adopt(request.lease, found)
+        except LeaseRefusedError as error:
+            self.tally.not_adopted[error.kind.value] += 1
+            raise
+        self.tally.adopted += len(found.replacements)
+        return {"partition": found.partition, "generation": found.generation}
+
+    async def _adopt(self, lease: str, found: adoption.Adoption) -> None:
+        if found.group in self._adopting:
+            raise LeaseRefusedError(
+                Refusal.BUSY, f"Partition {found.partition} is adopting other segments. Try again."
+            )
+        self._adopting.add(found.group)
+        path = self._files.path(lease)
+        try:
+            async with self._verifying:
+                await verification.verify(path, found)
+            async with asyncio.timeout(self.limits.cut_timeout):
+                directory = path / "outputs" / str(found.partition)
+                await self.adoptions.adopt(found.group, found.swap(), directory)
+        except TimeoutError:
+            raise LeaseRefusedError(
+                Refusal.BUSY,
+                f"The segments were not in force within {self.limits.cut_timeout:g} s (leases.cut_timeout): "
+                "the disk is slow or full. They may be in force later: make a new lease to see.",
+            ) from None
+        except OSError as error:
+            raise LeaseRefusedError(
+                Refusal.BAD_OUTPUT, f"{error.filename or 'A file'} cannot be read: {error.strerror}."
+            ) from error
+        finally:
+            self._adopting.discard(found.group)
 
     def _told(self, lease: Lease) -> dict[str, Any]:
         return {

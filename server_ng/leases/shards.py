@@ -1,15 +1,16 @@
-"""Cuts of single partitions, asked of the shards that own them."""
+"""Cuts of single partitions, and segments for them, asked of the shards that own them."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server_ng.engine.records import Cut, encode_cut
+from server_ng.engine.records import Adopted, Cut, encode_adopt, encode_cut
 from server_ng.leases.errors import LeaseRefusedError, Refusal
+from server_ng.wire.adoptions import AdoptionEnd
 from server_ng.wire.cuts import CutEnd, CutSegment
 
-__all__ = ["Contents", "ShardCuts"]
+__all__ = ["Contents", "ShardAdoptions", "ShardCuts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +83,67 @@ class ShardCuts:
         for waiting in self._waiting.values():
             if not waiting.done.done():
                 waiting.done.set_exception(LeaseRefusedError(Refusal.STOPPING, "The server is stopping."))
+
+
+class ShardAdoptions:
+    """Adoptions under way. Each is one record to a shard, and one back."""
+
+    def __init__(self, send: Callable[[bytes], None], owner: Callable[[int], int]) -> None:
+        """`owner` says which shard a group is on."""
+        self._send = send
+        self._owner = owner
+        self._tokens = 0
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+
+    async def adopt(self, group: int, swap: bytes, directory: Path) -> None:
+        """Lets files take the place of segments of a group; raises `LeaseRefusedError`."""
+        self._tokens += 1
+        token = self._tokens
+        done = asyncio.get_running_loop().create_future()
+        self._waiting[token] = done
+        self._send(encode_adopt(self._owner(group), token, group, swap, str(directory)))
+        try:
+            await done
+        finally:
+            self._waiting.pop(token, None)
+
+    def take(self, adopted: Adopted) -> None:
+        """Takes what a shard says."""
+        done = self._waiting.get(adopted.token)
+        if done is None or done.done():
+            return
+        if adopted.end is AdoptionEnd.DONE:
+            done.set_result(None)
+        else:
+            done.set_exception(_refused(adopted))
+
+    def close(self) -> None:
+        """Nothing more is said: who waits is told so."""
+        for done in self._waiting.values():
+            if not done.done():
+                done.set_exception(LeaseRefusedError(Refusal.STOPPING, "The server is stopping."))
+
+
+def _refused(adopted: Adopted) -> LeaseRefusedError:
+    match adopted.end:
+        case AdoptionEnd.FENCED:
+            return LeaseRefusedError(
+                Refusal.FENCED,
+                "Segments that were to be replaced are gone, or were replaced before. Nothing has changed.",
+            )
+        case AdoptionEnd.CLUSTER:
+            return LeaseRefusedError(
+                Refusal.CLUSTER,
+                "Other nodes have this partition, too, and not these files: a cluster adopts no segments.",
+            )
+        case AdoptionEnd.NO_GROUP:
+            return LeaseRefusedError(Refusal.FENCED, "The partition is gone. Nothing has changed.")
+        case AdoptionEnd.UNSOUND:
+            return LeaseRefusedError(Refusal.BAD_OUTPUT, "The segments contradict each other.")
+        case AdoptionEnd.FAILED:
+            return LeaseRefusedError(Refusal.FAILED, f"The segments cannot be adopted: {adopted.why}.")
+        case _:
+            return LeaseRefusedError(
+                Refusal.BUSY,
+                "The partition just begins, adopts other segments already, or its disk is full. Try again.",
+            )

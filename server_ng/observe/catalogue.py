@@ -60,6 +60,10 @@ _ALL: Final = (
     ControlMetric("leases_bytes", "gauge", "Bytes of segments that leases hold."),
     ControlMetric("leases_made_total", "counter", "Leases made."),
     ControlMetric("leases_expired_total", "counter", "Leases that nobody ended in time."),
+    ControlMetric("compaction_adopted_total", "counter", "Compacted segments that took the place of others."),
+    ControlMetric(
+        "compaction_refused_total", "counter", "Requests to adopt segments that were refused.", ("reason",)
+    ),
     ControlMetric("data_disk_bytes", "gauge", "Size of the file system of the data directory."),
     ControlMetric("data_disk_free_bytes", "gauge", "What may still be written there."),
     ControlMetric(

@@ -3,6 +3,7 @@
 import errno
 import json
 import socket
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -84,6 +85,27 @@ class Control:
     def release(self, lease: str) -> None:
         """Ends a lease."""
         self.ask("release", lease=lease)
+
+    def adopt(
+        self,
+        lease: str,
+        partition: int,
+        inputs: Sequence[Mapping[str, int]],
+        outputs: Sequence[Mapping[str, str | int]],
+    ) -> int:
+        """Lets files take the place of segments of a lease; returns their generation. See docs/leases.md.
+
+        An input has `first_offset` and `generation`; an output `path`, `generation`, `bytes`, `first_offset`,
+        `last_offset`, `messages`, `min_timestamp`, `max_timestamp` and `digest`.
+        """
+        answer = self.ask(
+            "adopt",
+            lease=lease,
+            partition=partition,
+            inputs=[dict(each) for each in inputs],
+            outputs=[dict(each) for each in outputs],
+        )
+        return int(answer["generation"])
 
 
 def _no_connection(path: Path, error: OSError) -> ControlError:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0xB6FB81082C4B9E6B
+TABLES_DIGEST: Final = 0xECBBF2ACB3CB6F9B
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 245
+METRIC_CELLS: Final = 253
 
 
 class Command(IntEnum):
@@ -401,6 +401,8 @@ class FrameVariant(IntEnum):
     OBSERVED = 10
     CUT = 11
     CUT_ENDED = 12
+    ADOPT = 13
+    ADOPTION_ENDED = 14
 
 
 class DropReason(IntEnum):
@@ -866,13 +868,15 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                     "observed",
                     "cut",
                     "cut_ended",
+                    "adopt",
+                    "adoption_ended",
                 ),
             ),
             LabelRow("reason", ("full", "gone", "misrouted", "unroutable")),
         ),
         0,
     ),
-    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 52),
+    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 60),
     MetricRow(
         2,
         "connection_closes_total",
@@ -898,29 +902,29 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                 ),
             ),
         ),
-        53,
+        61,
     ),
-    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 66),
-    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 67),
-    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 68),
-    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 69),
+    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 74),
+    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 75),
+    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 76),
+    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 77),
     MetricRow(
         7,
         "replies_total",
         "counter",
         "Replies sent, by how the request ended.",
         (LabelRow("outcome", ("ok", "denied", "rejected", "evicted", "busy")),),
-        70,
+        78,
     ),
-    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 75),
-    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 76),
+    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 83),
+    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 84),
     MetricRow(
         10,
         "accept_pauses_total",
         "counter",
         "Times accepting paused for want of descriptors or places.",
         (),
-        77,
+        85,
     ),
     MetricRow(
         11,
@@ -928,19 +932,19 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Entries taken from the mailboxes of other shards.",
         (),
-        78,
+        86,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 79),
-    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 80),
-    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 81),
-    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 82),
+    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 87),
+    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 88),
+    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 89),
+    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 90),
     MetricRow(
         16,
         "logins_total",
         "counter",
         "Logins by password, by how they ended.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
-        83,
+        91,
     ),
     MetricRow(
         17,
@@ -948,7 +952,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Log events of the native side lost because their ring was full.",
         (),
-        86,
+        94,
     ),
     MetricRow(
         18,
@@ -956,7 +960,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times the record ring to the control plane was full.",
         (),
-        87,
+        95,
     ),
     MetricRow(
         19,
@@ -964,7 +968,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "histogram",
         "From a request's arrival, whole, to its reply, by what it asked for.",
         (LabelRow("class", ("send", "poll", "offset", "metadata", "session", "own")),),
-        88,
+        96,
         ScaleRow(
             1000000,
             (
@@ -994,7 +998,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "histogram",
         "From handing a block of the journal to the disk, or asking for a sync, until it is synced.",
         (),
-        202,
+        210,
         ScaleRow(
             1000000,
             (
@@ -1024,7 +1028,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "histogram",
         "Sizes of the blocks of the journal: what is written, and synced, at once.",
         (),
-        221,
+        229,
         ScaleRow(1, (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)),
     ),
     MetricRow(
@@ -1033,18 +1037,18 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Messages of batches that were confirmed to their producers.",
         (),
-        231,
+        239,
     ),
-    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of these batches.", (), 232),
-    MetricRow(24, "messages_polled_total", "counter", "Messages that polls answered with.", (), 233),
-    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of these messages.", (), 234),
+    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of these batches.", (), 240),
+    MetricRow(24, "messages_polled_total", "counter", "Messages that polls answered with.", (), 241),
+    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of these messages.", (), 242),
     MetricRow(
         26,
         "partition_requests_waiting",
         "gauge",
         "Requests for partitions that wait for a log or a disk.",
         (),
-        235,
+        243,
     ),
     MetricRow(
         27,
@@ -1052,7 +1056,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Entries that wait in the mailboxes from other shards.",
         (),
-        236,
+        244,
     ),
     MetricRow(
         28,
@@ -1060,7 +1064,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Bytes of messages that are in the journal and not in segments yet.",
         (),
-        237,
+        245,
     ),
     MetricRow(
         29,
@@ -1068,18 +1072,18 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times that messages could not be written to segments for want of space or descriptors, and wait.",
         (),
-        238,
+        246,
     ),
-    MetricRow(30, "groups_open", "gauge", "Groups open, the one of the metadata included.", (), 239),
-    MetricRow(31, "journal_files", "gauge", "Files of the journal.", (), 240),
-    MetricRow(32, "journal_live_bytes", "gauge", "Bytes in the journal that are needed still.", (), 241),
+    MetricRow(30, "groups_open", "gauge", "Groups open, the one of the metadata included.", (), 247),
+    MetricRow(31, "journal_files", "gauge", "Files of the journal.", (), 248),
+    MetricRow(32, "journal_live_bytes", "gauge", "Bytes in the journal that are needed still.", (), 249),
     MetricRow(
         33,
         "journal_live_bytes_max",
         "gauge",
         "Bytes that the journal may need before requests are turned away.",
         (),
-        242,
+        250,
     ),
     MetricRow(
         34,
@@ -1087,7 +1091,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Polls that met stored messages that are damaged or missing.",
         (),
-        243,
+        251,
     ),
     MetricRow(
         35,
@@ -1095,7 +1099,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Partitions in which a poll of this run met damage.",
         (),
-        244,
+        252,
     ),
 )
 

@@ -274,6 +274,24 @@ int64_t codec_compact(const uint8_t *piece,
                       uintptr_t newest_length,
                       uint8_t *buffer,
                       uintptr_t capacity,
+ Looks for each batch of a compacted segment in the segment that it was made from; returns why it came to its end: 0 all were
+ found, 1 more bytes of the compacted one are needed, 2 of the other one, 3 the other one is at its end, 4 something is wrong,
+ which `engine_last_error` explains.
+
+ `asked` holds valid bytes of the compacted segment from the piece on and the lowest offset of its next batch, the same two
+ of the other one, and the partition. `told` gets bytes that were found and the lowest offset of the next batch, bytes of
+ the other one that were passed and the lowest offset there, messages found, their least (2^64 - 1: none) and greatest
+ timestamp, bytes needed.
+
+ # Safety
+ `slices` points to `slices_length` readable bytes and `whole` to `whole_length`, which nobody writes meanwhile; `asked` to
+ five numbers; `told` to eight writable numbers.
+ */
+int64_t codec_compare(const uint8_t *slices,
+                      uintptr_t slices_length,
+                      const uint8_t *whole,
+                      uintptr_t whole_length,
+                      const uint64_t *asked,
                       uint64_t *told);
 
 /*

@@ -6,7 +6,7 @@ use crate::bytes;
 use crate::guard;
 
 /// The version of this boundary: raised with every change of an export or of a record.
-const ABI_VERSION: u32 = 6;
+const ABI_VERSION: u32 = 7;
 
 /// The version of this boundary.
 #[unsafe(no_mangle)]

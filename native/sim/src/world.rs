@@ -321,7 +321,8 @@ impl World {
                 | Outgoing::Polled { .. }
                 | Outgoing::Damaged { .. }
                 | Outgoing::Removed { .. }
-                | Outgoing::Cut { .. } => {}
+                | Outgoing::Cut { .. }
+                | Outgoing::Adopted { .. } => {}
                 Outgoing::Undecidable { group, op } => {
                     self.story.tell(self.now, || {
                         format!("node {number} says that op {op} of {group:x} is undecidable")

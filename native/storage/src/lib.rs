@@ -34,6 +34,7 @@ pub mod resharding;
 pub mod rewrite;
 pub mod segment;
 pub mod segments_file;
+pub mod slices;
 pub mod store;
 pub mod superblock;
 pub mod superblock_writer;

@@ -4,6 +4,7 @@ Integers are little-endian, strings a u32 length and UTF-8. `native/shard/src/re
 """
 
 from server_ng.engine.records.received import (
+    Adopted,
     Apply,
     CaughtUp,
     ControlRecord,
@@ -25,6 +26,7 @@ from server_ng.engine.records.sent import (
     HostFigures,
     LoginVerdict,
     Verdict,
+    encode_adopt,
     encode_applied,
     encode_converged,
     encode_cut,
@@ -35,6 +37,7 @@ from server_ng.engine.records.sent import (
 )
 
 __all__ = [
+    "Adopted",
     "Applied",
     "Apply",
     "CaughtUp",
@@ -54,6 +57,7 @@ __all__ = [
     "Stopped",
     "Verdict",
     "decode",
+    "encode_adopt",
     "encode_applied",
     "encode_converged",
     "encode_cut",

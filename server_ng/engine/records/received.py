@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records.layout import Frame, frames, take_string
+from server_ng.wire.adoptions import AdoptionEnd
 from server_ng.wire.cuts import CutEnd, CutSegment
 from server_ng.wire.reconcile import (
     HeldGroup,
@@ -19,6 +20,7 @@ from server_ng.wire.reconcile import (
 )
 
 __all__ = [
+    "Adopted",
     "Apply",
     "CaughtUp",
     "ControlRecord",
@@ -166,8 +168,19 @@ class Cut:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What came of an adoption."""
+
+    token: int
+    end: AdoptionEnd
+    why: str = ""
+
+
 ControlRecord: TypeAlias = Rows | Apply | CaughtUp | Reconciled | Observed
-Record: TypeAlias = Login | Started | StartFailed | Stopped | NativeEvent | Progress | Cut | ControlRecord
+Record: TypeAlias = (
+    Login | Started | StartFailed | Stopped | NativeEvent | Progress | Cut | Adopted | ControlRecord
+)
 
 
 def decode(data: bytes) -> Iterator[Record]:
@@ -251,6 +264,11 @@ def _cut_segment(fields: tuple[int, ...]) -> CutSegment:
     return CutSegment(first, last, since, until, size, messages, generation, footer_high << 64 | footer_low)
 
 
+def _adopted(frame: Frame) -> Adopted:
+    why, _ = take_string(frame.body[1:])
+    return Adopted(frame.token, AdoptionEnd(frame.body[0]), why.decode(errors="replace"))
+
+
 def _flag(body: memoryview) -> bool:
     if body[0] > 1:
         raise MalformedRecordError(f"a flag of {body[0]}")
@@ -270,4 +288,5 @@ _DECODERS: dict[int, Callable[[Frame], Record]] = {
     10: _reconciled,
     11: _observed,
     12: _cut,
+    13: _adopted,
 }

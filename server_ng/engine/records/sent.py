@@ -14,6 +14,7 @@ __all__ = [
     "HostFigures",
     "LoginVerdict",
     "Verdict",
+    "encode_adopt",
     "encode_applied",
     "encode_converged",
     "encode_cut",
@@ -28,10 +29,10 @@ _FIGURES = struct.Struct("<ffQQQQQIQQ")
 _APPLIED_HEAD = struct.Struct("<IBIIQ")
 _RECONCILE_OP = struct.Struct("<BQQ")
 _CUT_GROUP = struct.Struct("<Q")
+_ADOPT_HEAD = struct.Struct("<QI")
 
-_LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS, _APPLIED, _RECONCILE, _CONVERGED, _APPLIED_PART, _CUT = range(
-    1, 9
-)
+_LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS, _APPLIED, _RECONCILE, _CONVERGED = range(1, 7)
+_APPLIED_PART, _CUT, _ADOPT = range(7, 10)
 # The ring holds 256 KiB, and a record larger than that would never find room.
 _DELTAS_MAX: Final = 128 * 1024
 _OPS_MAX: Final = (60 * 1024 - HEADER_BYTES) // _RECONCILE_OP.size
@@ -133,6 +134,12 @@ def encode_converged(revision: int) -> bytes:
 def encode_cut(shard: int, token: int, group: int, directory: str) -> bytes:
     """A ``CUT`` record: the segments of a partition get names in a directory, given by its whole path."""
     return record(_CUT, token, _CUT_GROUP.pack(group) + directory.encode(), shard)
+
+
+def encode_adopt(shard: int, token: int, group: int, swap: bytes, directory: str) -> bytes:
+    """An ``ADOPT`` record: the files of a directory, given by its whole path, take the place of segments."""
+    head = _ADOPT_HEAD.pack(group, len(swap))
+    return record(_ADOPT, token, head + swap + directory.encode(), shard)
 
 
 def encode_host_figures(figures: HostFigures) -> bytes:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from server_ng.engine import records
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records import (
+    Adopted,
     Applied,
     Apply,
     CaughtUp,
@@ -27,6 +28,7 @@ from server_ng.engine.records import (
     Stopped,
     decode,
 )
+from server_ng.wire.adoptions import AdoptionEnd
 from server_ng.wire.cuts import CutEnd, CutSegment
 from server_ng.wire.reconcile import (
     HeldGroup,
@@ -66,6 +68,7 @@ ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
     st.builds(Cut, U64, st.booleans(), st.just(CutEnd.DONE), U64, st.none() | OFFSET, SEGMENTS.map(tuple)),
     st.builds(Cut, U64, st.booleans(), st.sampled_from((CutEnd.BUSY, CutEnd.NO_GROUP))),
     st.builds(Cut, U64, st.booleans(), st.just(CutEnd.FAILED), why=TEXT),
+    st.builds(Adopted, U64, st.sampled_from(AdoptionEnd), TEXT),
 )
 
 
@@ -108,6 +111,8 @@ def encode(record: Record) -> bytes:
             return frame(11, bytes([last]) + b"".join(struct.pack("<QB", *held) for held in groups), shard)
         case Cut(token, last, end):
             return frame(12, bytes([last, end]) + cut_body(record), token=token)
+        case Adopted(token, adopted, why):
+            return frame(13, bytes([adopted]) + text(why), token=token)
 
 
 def cut_body(cut: Cut) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.requests import Release, Renew
 from server_ng.leases.service import Leases, Limits, Topic
-from server_ng.leases.shards import ShardCuts
+from server_ng.leases.shards import ShardAdoptions, ShardCuts
 from tests.support.lease_files import BASE_TIME, CLUSTER, Message, segment, write_lease
 
 EXPIRES = BASE_TIME + 60_000_000
@@ -30,6 +30,7 @@ async def loaded(root: Path) -> Leases:
         cluster=lambda: CLUSTER,
         find=no_topic,
         cuts=ShardCuts(lambda _record: None, lambda _group: 0),
+        adoptions=ShardAdoptions(lambda _record: None, lambda _group: 0),
         clock=lambda: BASE_TIME,
     )
     await leases.load()

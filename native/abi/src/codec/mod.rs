@@ -5,3 +5,4 @@ pub mod describe;
 pub mod footer;
 pub mod newest;
 pub mod rewrite;
+pub mod slices;

@@ -120,7 +120,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     fn propose_swap(&mut self, group: u64) -> bool {
         let Some(adopting) = self.adoptions.under_way.get_mut(&group) else { return false };
-        let Stage::Staging(body) = std::mem::replace(&mut adopting.stage, Stage::Proposed) else { return false };
+        let Stage::Staging(body) = std::mem::replace(&mut adopting.stage, Stage::Proposed) else {
+            return false;
+        };
         let (operation, level) = (LogOperation::Swap, Level::Persisted);
         let request = LogRequest { group, client: 0, session: 0, request: 0, operation, level, body };
         self.prepare(None, request).is_ok()
@@ -131,6 +133,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         match (applied, PartitionOp::decode(LogOperation::Swap, body)) {
             (Applied::Done(Change::Swap), Some(Ok(PartitionOp::Swap(swap)))) => {
                 let order = SwapOrder::from(&swap);
+                // Batches that a start has executed again are in memory as they were before: the segments may be replaced
+                // already.
+                if let (Some(first), Some(last)) = (order.inputs.first(), order.inputs.last()) {
+                    self.polls.cache.forget_between(group, first.base_offset, last.last_offset);
+                }
                 if let Some(adopting) = self.adoptions.under_way.get_mut(&group) {
                     adopting.stage = Stage::Executed(op);
                 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ng_io::SimulatedEnvironment;
-use ng_shard::log::{Adoption, AdoptionEnd, Keeping, PollStrategy, RetentionLimits};
+use ng_shard::log::{Adoption, AdoptionEnd, Keeping, PollLimits, PollStrategy, RetentionLimits};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
 use ng_wire::replica::{LogOperation, PartitionOp, swap_body};
 
@@ -70,7 +70,8 @@ fn left_over(environment: &SimulatedEnvironment) -> Vec<PathBuf> {
 fn check_polls(node: &mut Node, left: &[u64]) {
     for count in [1, 7, 1_000] {
         for offset in 0..MESSAGES + 2 {
-            let behind: Vec<u64> = left.iter().copied().filter(|there| *there >= offset).take(count).collect();
+            let behind: Vec<u64> =
+                left.iter().copied().filter(|there| *there >= offset).take(count).collect();
             let wanted = u32::try_from(count).expect("small");
             assert_eq!(node.offsets(PollStrategy::Offset(offset), wanted), behind, "from {offset}");
         }
@@ -107,8 +108,10 @@ fn what_is_adopted_is_polled_by_every_strategy() {
 fn a_timestamp_in_a_gap_is_found_behind_it() {
     let mut node = filled(62);
     let all = node.poll(poll(PollStrategy::First, 1_000)).expect("nothing is wrong");
-    let times: Vec<(u64, u64)> =
-        crate::rig::messages(&crate::rig::bytes(&all)).iter().map(|(offset, time, _)| (*offset, *time)).collect();
+    let times: Vec<(u64, u64)> = crate::rig::messages(&crate::rig::bytes(&all))
+        .iter()
+        .map(|(offset, time, _)| (*offset, *time))
+        .collect();
     let (adoption, left) = merge(&mut node);
     assert_eq!(node.adopt(adoption), AdoptionEnd::Done);
     for (_, time) in &times {
@@ -145,7 +148,7 @@ fn a_gap_at_the_end_is_no_damage() {
 #[test]
 fn what_is_cached_of_replaced_segments_is_forgotten() {
     let mut node = filled(64);
-    node.log.set_poll_limits(ng_shard::log::PollLimits::default());
+    node.log.set_poll_limits(PollLimits::default());
     assert_eq!(node.offsets(PollStrategy::First, 1_000).len() as u64, MESSAGES);
     let (adoption, left) = merge(&mut node);
     let asker = node.begin_adoption(GROUP, adoption);
@@ -158,6 +161,16 @@ fn what_is_cached_of_replaced_segments_is_forgotten() {
     assert_eq!(node.offsets(PollStrategy::First, 1_000), left);
     let polled = node.until("an answer", |node| node.take_polled(under_way)).expect("nothing is wrong");
     assert!(u64::from(polled.messages) <= MESSAGES && polled.messages as usize >= left.len());
+}
+
+/// A start executes the batches again, and had them in memory for polls as they were before the swap behind them.
+#[test]
+fn what_a_start_executes_again_is_not_what_it_polls() {
+    let mut node = filled(71);
+    let (adoption, left) = merge(&mut node);
+    assert_eq!(node.adopt(adoption), AdoptionEnd::Done);
+    let mut node = node.restart_with(PollLimits::default());
+    assert_eq!(node.offsets(PollStrategy::First, 1_000), left);
 }
 
 #[test]
@@ -229,7 +242,11 @@ fn an_adoption_that_is_cut_short_has_happened_or_has_not() {
             assert!(found == left || (found == whole && !done), "{turns}: {found:?}");
             assert!(found.starts_with(&early) || whole.starts_with(&early), "{turns}: {early:?}");
             assert_eq!(left_over(&node.environment), Vec::<PathBuf>::new(), "{turns}");
-            if found == left { new += 1 } else { old += 1 }
+            if found == left {
+                new += 1
+            } else {
+                old += 1
+            }
             let mut node = node.stop_and_start();
             assert_eq!(node.offsets(PollStrategy::First, 1_000), found, "{turns}");
             assert_eq!(node.figures().messages, found.len() as u64);
@@ -246,7 +263,10 @@ fn retention_goes_on_by_what_is_left() {
     assert_eq!(node.adopt(adoption), AdoptionEnd::Done);
     let end = sealed(&node.environment)[0].last_offset + 1;
     let figures = node.figures();
-    node.log.keep(GROUP, Keeping { segment_bytes: STORE.segment_bytes, expiry: u64::MAX, bytes_max: figures.bytes });
+    node.log.keep(
+        GROUP,
+        Keeping { segment_bytes: STORE.segment_bytes, expiry: u64::MAX, bytes_max: figures.bytes },
+    );
     node.rest(std::time::Duration::from_secs(1));
     assert_eq!(node.figures(), figures, "it fits");
     let (operation, body) = PartitionOp::TruncatePrefix { offset: end - 1 }.encode();
@@ -256,7 +276,10 @@ fn retention_goes_on_by_what_is_left() {
     let behind: Vec<u64> = left.iter().copied().filter(|offset| *offset >= end).collect();
     node.until("it is gone", |node| (node.figures().messages == behind.len() as u64).then_some(()));
     assert_eq!(node.offsets(PollStrategy::First, 1_000), behind);
-    assert_eq!(node.done(LogOperation::Noop, &[]), ng_wire::replica::PartitionReply::Done { value: 0, refused: Vec::new() });
+    assert_eq!(
+        node.done(LogOperation::Noop, &[]),
+        ng_wire::replica::PartitionReply::Done { value: 0, refused: Vec::new() }
+    );
     let mut node = node.restart();
     assert_eq!(node.offsets(PollStrategy::First, 1_000), behind);
 }

@@ -52,7 +52,8 @@ impl Adopting {
 
     /// Whether the segments count, by the list on the disk.
     fn has_happened(&self, node: &Node) -> bool {
-        let Some(Ok(PartitionOp::Swap(swap))) = PartitionOp::decode(LogOperation::Swap, &self.adoption.swap) else {
+        let Some(Ok(PartitionOp::Swap(swap))) = PartitionOp::decode(LogOperation::Swap, &self.adoption.swap)
+        else {
             panic!("a good swap")
         };
         let footers: Vec<u128> = sealed(&node.environment).iter().map(|entry| entry.footer).collect();
@@ -62,6 +63,7 @@ impl Adopting {
 
 struct World {
     node: Node,
+    limits: PollLimits,
     model: Model,
     random: Random,
     asked: Vec<Asked>,
@@ -78,9 +80,21 @@ impl World {
         let mut random = Random::new(!seed);
         let piece_bytes = one_of(&mut random, &[3_000, 20_000, 1 << 20]);
         let cache_bytes = one_of(&mut random, &[0, 20_000, 1 << 20]);
-        node.log.set_poll_limits(PollLimits { piece_bytes, cache_bytes, ..PollLimits::default() });
+        let limits = PollLimits { piece_bytes, cache_bytes, ..PollLimits::default() };
+        node.log.set_poll_limits(limits);
         let what = format!("seed {seed}");
-        Self { node, model: Model::default(), random, asked: Vec::new(), sent: 0, answered: 0, adopting: None, adopted: 0, what }
+        Self {
+            node,
+            limits,
+            model: Model::default(),
+            random,
+            asked: Vec::new(),
+            sent: 0,
+            answered: 0,
+            adopting: None,
+            adopted: 0,
+            what,
+        }
     }
 
     fn send(&mut self) {
@@ -239,7 +253,7 @@ impl World {
     }
 
     fn restart(self) -> Self {
-        let mut node = self.node.restart();
+        let mut node = self.node.restart_with(self.limits);
         // What is executed again is known already.
         node.executed.clear();
         let mut world = Self { node, ..self };

@@ -9,8 +9,9 @@ use ng_io::{Driver, DriverLimits, Environment, SimulatedEnvironment, Wait};
 use ng_partition::PartitionLimits;
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{
-    Adoption, AdoptionEnd, Body, Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRequest, MetadataMachine, Outgoing,
-    PartitionFigures, Poll, PollLimits, PollPart, PollRefusal, PollStrategy, Polled, ShardLog, Ticket,
+    Adoption, AdoptionEnd, Body, Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRequest,
+    MetadataMachine, Outgoing, PartitionFigures, Poll, PollLimits, PollPart, PollRefusal, PollStrategy,
+    Polled, ShardLog, Ticket,
 };
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
@@ -153,6 +154,11 @@ impl Node {
     }
 
     pub(crate) fn start(environment: &SimulatedEnvironment) -> Self {
+        Self::start_with(environment, uncached())
+    }
+
+    /// A process whose polls are bounded like this from the first moment on.
+    pub(crate) fn start_with(environment: &SimulatedEnvironment, poll_limits: PollLimits) -> Self {
         let directory = DataDirectory::new(environment.clone(), home(), SETTINGS);
         let layout = match directory.layout().expect("a good directory") {
             LayoutState::Complete(layout) => layout,
@@ -200,7 +206,7 @@ impl Node {
         };
         let mut log = ShardLog::start(parts, &driver).expect("a good log");
         log.watch();
-        log.set_poll_limits(uncached());
+        log.set_poll_limits(poll_limits);
         let mut node = Self {
             environment: environment.clone(),
             driver,
@@ -377,10 +383,15 @@ impl Node {
 
     /// Ends the process and starts the next one.
     pub(crate) fn restart(self) -> Self {
+        self.restart_with(uncached())
+    }
+
+    /// The same; the polls of the next one are bounded like this.
+    pub(crate) fn restart_with(self, limits: PollLimits) -> Self {
         let environment = self.environment.clone();
         drop(self);
         environment.kill();
-        Self::start(&environment)
+        Self::start_with(&environment, limits)
     }
 
     /// The power goes, and the next process starts.

@@ -46,7 +46,7 @@ impl Walk {
     }
 
     /// Its header alone: nothing vouches for it yet, but it fits its place.
-    pub(super) fn header(&self, rest: &[u8], at: usize) -> Result<BatchHeader, Stop> {
+    pub(crate) fn header(&self, rest: &[u8], at: usize) -> Result<BatchHeader, Stop> {
         let left = self.valid.saturating_sub(at as u64);
         if left == 0 {
             return Err(Stop::End);

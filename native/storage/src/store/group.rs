@@ -176,7 +176,10 @@ pub(super) enum Running {
 impl Running {
     /// Whether files go that somebody may be reading.
     pub(super) const fn removes(&self) -> bool {
-        matches!(self, Self::Purging { .. } | Self::Truncating { .. } | Self::Sweeping { .. } | Self::Removing)
+        matches!(
+            self,
+            Self::Purging { .. } | Self::Truncating { .. } | Self::Sweeping { .. } | Self::Removing
+        )
     }
 }
 

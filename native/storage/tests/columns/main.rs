@@ -10,3 +10,4 @@ mod rewriting;
 mod rows;
 mod seeking;
 mod segment;
+mod slicing;

@@ -85,7 +85,9 @@ fn offsets(environment: &SimulatedEnvironment) -> Vec<u64> {
 
 /// The offsets that are left, up to `end`, with those behind the sealed segments whole.
 fn left(first_sealed: &SegmentEntry, behind: u64, end: u64) -> Vec<u64> {
-    (0..end).filter(|offset| *offset <= first_sealed.last_offset || *offset >= behind || keeps(*offset)).collect()
+    (0..end)
+        .filter(|offset| *offset <= first_sealed.last_offset || *offset >= behind || keeps(*offset))
+        .collect()
 }
 
 fn behind(order: &SwapOrder) -> u64 {
@@ -103,15 +105,15 @@ fn what_is_swapped_counts_and_nothing_else_is_left() {
     assert_eq!(offsets(&environment.machine), (0..BATCHES).collect::<Vec<_>>(), "they do not count yet");
     swap(&mut rig, BATCHES + 1, &staging.order);
     let range = (before[1].base_offset, behind(&staging.order) - 1);
-    rig.hear("it is swapped", |effect| {
-        matches!(effect, Effect::Swapped { replaced, .. } if *replaced == Some(range))
-    });
+    rig.hear(
+        "it is swapped",
+        |effect| matches!(effect, Effect::Swapped { replaced, .. } if *replaced == Some(range)),
+    );
     assert!(rig.settle(GROUP));
     let after = list(&environment.machine, &home(), GROUP);
     assert_eq!((after.loose.len(), after.segments.len()), (0, 1 + 2 + 1), "{after:?}");
     assert_eq!(offsets(&environment.machine), left(&before[0], behind(&staging.order), BATCHES));
-    let names: Vec<PathBuf> =
-        after.segments.iter().map(|entry| home().group(GROUP).segment(entry)).collect();
+    let names: Vec<PathBuf> = after.segments.iter().map(|entry| home().group(GROUP).segment(entry)).collect();
     assert_eq!(segments_there(&environment.machine, &home(), GROUP), names);
     assert_eq!(rig.synced.get(&GROUP), Some(&(BATCHES + 1)));
     let figures = rig.store.figures(GROUP).expect("it is open");

@@ -90,7 +90,8 @@ impl<'a> Swap<'a> {
     }
 
     pub(super) fn body(&self) -> Vec<u8> {
-        let mut body = head(self.generation, self.inputs.len() / INPUT_BYTES, self.outputs.len() / OUTPUT_BYTES);
+        let mut body =
+            head(self.generation, self.inputs.len() / INPUT_BYTES, self.outputs.len() / OUTPUT_BYTES);
         body.extend_from_slice(self.inputs);
         body.extend_from_slice(self.outputs);
         body
@@ -107,7 +108,9 @@ impl<'a> Swap<'a> {
             let ascends = last.is_none_or(|last| last < input.base_offset);
             let output = match run {
                 Some(output) => output,
-                None => outputs.next().filter(|output| output.base_offset == input.base_offset).ok_or(WRONG)?,
+                None => {
+                    outputs.next().filter(|output| output.base_offset == input.base_offset).ok_or(WRONG)?
+                }
             };
             let fits = input.base_offset <= input.last_offset
                 && input.last_offset <= output.last_offset

@@ -74,7 +74,9 @@ fn left_behind<'a>(
     generation: u64,
     names: &'a [String],
 ) -> impl Iterator<Item = &'a String> {
-    let stems: BTreeSet<String> = listed.segments.iter().map(|entry| stem(&entry.file_name())).collect();
+    // What is loose may be what a swap in the journal is about to make a segment of.
+    let named = listed.segments.iter().chain(&listed.loose);
+    let stems: BTreeSet<String> = named.map(|entry| stem(&entry.file_name())).collect();
     let first = listed.segments.first().map_or(listed.next_offset, |entry| entry.base_offset);
     let was_purged = listed.purge_generation > generation;
     names.iter().filter(move |name| {
@@ -114,7 +116,16 @@ mod tests {
             footer: 0,
         };
         let segments = bases.iter().map(entry).collect();
-        SegmentsFile { node: 1, group: 7, purge_generation, sequence: 1, first_op: 0, next_offset, segments }
+        SegmentsFile {
+            node: 1,
+            group: 7,
+            purge_generation,
+            sequence: 1,
+            first_op: 0,
+            next_offset,
+            segments,
+            loose: Vec::new(),
+        }
     }
 
     fn left(listed: &SegmentsFile, generation: u64, names: &[&str]) -> Vec<String> {
@@ -140,6 +151,14 @@ mod tests {
         assert_eq!(left(&listed(2, 0, &[20]), 2, &[KEPT, NEWER]), [""; 0]);
         assert_eq!(left(&listed(2, 0, &[20]), 1, &[KEPT, NEWER]), [NEWER]);
         assert_eq!(left(&listed(2, 0, &[]), 1, &[OLD, KEPT, NEWER]), [OLD, KEPT, NEWER]);
+    }
+
+    #[test]
+    fn what_is_loose_may_be_needed_by_the_journal_yet() {
+        let mut listed = listed(2, 0, &[20]);
+        let loose = SegmentEntry { base_offset: 10, generation: 2, ..listed.segments[0] };
+        listed.loose = vec![loose];
+        assert_eq!(left(&listed, 1, &[OLD, COMPACTED, KEPT]), [OLD]);
     }
 
     #[test]

@@ -146,16 +146,19 @@ impl SegmentStore {
 }
 
 impl Group {
-    /// Why a staging cannot be carried out, if nothing comes before it.
+    /// Why a staging cannot be carried out. Nothing yet, while something comes before it.
     fn refuses(&self, staging: &Staging) -> Option<NotStaged> {
         if self.phase == Phase::Damaged {
             let unknown = || StoreDamage { path: self.home.segments(), fault: StoreFault::Missing };
             return Some(NotStaged::Damaged(self.damage.clone().unwrap_or_else(unknown)));
         }
+        if self.lack.is_some() {
+            return Some(NotStaged::Busy);
+        }
         if self.phase != Phase::Open || self.running.is_some() || !self.orders.is_empty() {
             return None;
         }
-        if self.waits_for_space || !self.listed.loose.is_empty() {
+        if !self.listed.loose.is_empty() {
             return Some(NotStaged::Busy);
         }
         let stays = self.run_of(&staging.order).is_some_and(|first| {

@@ -274,6 +274,9 @@ int64_t codec_compact(const uint8_t *piece,
                       uintptr_t newest_length,
                       uint8_t *buffer,
                       uintptr_t capacity,
+                      uint64_t *told);
+
+/*
  Looks for each batch of a compacted segment in the segment that it was made from; returns why it came to its end: 0 all were
  found, 1 more bytes of the compacted one are needed, 2 of the other one, 3 the other one is at its end, 4 something is wrong,
  which `engine_last_error` explains.

@@ -156,6 +156,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             state: parts.metadata_state.as_ref().map(|state| Op(state.op)),
         };
         let mut log = Self::resting((identity, limits, parts.metadata), shard, files, driver, planted);
+        if log.identity.nodes > 1 {
+            // What was promised in the lives before may lie in blocks that nothing vouches for yet.
+            log.journal.prove(log.first_block);
+        }
         let mut found: BTreeMap<u64, RecoveredGroup> =
             found.into_iter().map(|group| (group.group, group)).collect();
         let mut entries: BTreeMap<u64, GroupEntry> =

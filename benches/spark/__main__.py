@@ -25,9 +25,10 @@ def main() -> int:
     machine = fingerprint()
     found = _measured(arguments)
     print(f"Build {build}; load average before: {machine['load_before']:.1f}.\n")
-    print("| case | measured | goal |\n|---|---|---|")
+    print("| case | measured | MB per CPU second | goal |\n|---|---|---|---|")
     for rate in found:
-        print(f"| {rate.case} | {rate.value:,.4g} {rate.unit} | {rate.goal} |")
+        cpu = "" if rate.per_cpu_second is None else f"{rate.per_cpu_second:,.4g}"
+        print(f"| {rate.case} | {rate.value:,.4g} {rate.unit} | {cpu} | {rate.goal} |")
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     record = {"machine": machine, "cases": [asdict(rate) for rate in found]}
     arguments.json.write_text(json.dumps(record, indent=1))

@@ -7,9 +7,9 @@
 mod adoption;
 mod bounds;
 mod cache;
-mod company;
 #[path = "../../../storage/tests/store/compaction.rs"]
 mod compaction;
+mod company;
 mod damage;
 mod figures;
 #[cfg(debug_assertions)]

@@ -36,7 +36,7 @@ const CRAMPED: Stage = Stage { nodes: 1, faults: &[Kill, FullDisk], between_faul
 
 const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::AckBeforeSync, seed: 3, stage: Some(&DARKNESS) },
-    Found { plant: Plant::TruncateOnDamage, seed: 38, stage: Some(&ROTTEN) },
+    Found { plant: Plant::TruncateOnDamage, seed: 81, stage: Some(&ROTTEN) },
     Found { plant: Plant::ReusedOffset, seed: 1, stage: None },
     Found { plant: Plant::NoParentCheck, seed: 2, stage: Some(&QUARREL) },
     Found { plant: Plant::VoteAfterWipe, seed: 4, stage: Some(&REPLACED) },
@@ -45,7 +45,7 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::ApplyOnPrepare, seed: 1, stage: Some(&QUARREL) },
     Found { plant: Plant::LostDuplicate, seed: 1, stage: None },
     Found { plant: Plant::UnsyncedView, seed: 4, stage: Some(&QUARREL) },
-    Found { plant: Plant::IndexTrusted, seed: 8, stage: Some(&DARKNESS) },
+    Found { plant: Plant::IndexTrusted, seed: 1, stage: Some(&DARKNESS) },
     Found { plant: Plant::RingReusedEarly, seed: 3, stage: Some(&CRAMPED) },
     Found { plant: Plant::SmallQuorum, seed: 1, stage: Some(&QUARREL) },
 ];

@@ -17,6 +17,7 @@ _FOOTER = json.loads(
 )["checksum"]
 _ENTRY = {
     "file": "segment.log",
+    "generation": 0,
     "sealed": True,
     "base_offset": 100,
     "last_offset": 110,
@@ -40,6 +41,14 @@ def test_a_segment_as_it_is_listed_is_right(tmp_path: Path) -> None:
 )
 def test_another_segment_in_its_place_is_damage(tmp_path: Path, said: dict[str, Any]) -> None:
     assert damage(tmp_path, golden_file("segment"), **said) != ""
+
+
+def test_a_compacted_segment_may_lack_the_ends_of_its_range(tmp_path: Path) -> None:
+    wider = {"base_offset": 90, "last_offset": 120}
+    assert damage(tmp_path, golden_file("segment"), generation=1, **wider) == ""
+    assert damage(tmp_path, golden_file("segment"), generation=0, **wider) != ""
+    within = {"base_offset": 101, "last_offset": 109}
+    assert damage(tmp_path, golden_file("segment"), generation=1, **within) != ""
 
 
 @pytest.mark.parametrize("length", [0, 300, 4_981, 8_192, 8_200])

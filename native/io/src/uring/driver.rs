@@ -144,16 +144,11 @@ impl UringDriver {
             None => self.waker.as_fd().as_raw_fd(),
         };
         let Entries { main, sync } = flight.entries(descriptor, index);
-        let count = 1 + u8::from(sync.is_some());
-        let pushed = match sync {
+        match sync {
             // Both at once: a link does not reach over two system calls.
             Some(sync) => self.enqueue(&[main, sync]),
             None => self.enqueue(&[main]),
-        };
-        if pushed {
-            self.flights.get_mut(index).awaited = count;
         }
-        pushed
     }
 
     fn enqueue(&mut self, entries: &[Entry]) -> bool {
@@ -213,12 +208,9 @@ impl UringDriver {
 
     fn on_completion(&mut self, user_data: u64, result: i32) {
         let (index, role) = untag(user_data);
-        if !self.flights.get_mut(index).note(role, result) {
-            return;
-        }
         let flight = self.flights.take(index);
         let (token, handle) = (flight.token, flight.handle);
-        match flight.settle() {
+        match flight.settle(role, result) {
             Settled::Finished(outcome) => {
                 self.flights.release(index);
                 self.land(token, handle, outcome);

@@ -24,11 +24,6 @@ pub(super) struct Flight {
     /// The resource it works on; the wake-up's own read and work on names have none.
     pub(super) handle: Handle,
     pub(super) work: Work,
-    /// Completions the kernel still owes. Zero while it waits for room in the submission queue.
-    pub(super) awaited: u8,
-    /// What the operation itself came to, and the sync linked to it.
-    result: i32,
-    sync_result: i32,
 }
 
 /// What is being done, with how far it got.
@@ -44,7 +39,10 @@ pub(super) enum Work {
     Wake { buffer: Buffer },
 }
 
-/// Which of an operation's completions one is.
+/// What the one completion of a flight is of.
+///
+/// A write with a linked sync is silent when it succeeds, so that nobody is woken between the two: then the sync's
+/// completion is the only one. If the write fails, or is cut short, its own is, and that of the sync never comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Main,
@@ -77,7 +75,7 @@ const _: () =
 
 impl Flight {
     pub(super) fn new(token: Token, handle: Handle, work: Work) -> Self {
-        Self { token, handle, work, awaited: 0, result: 0, sync_result: 0 }
+        Self { token, handle, work }
     }
 
     /// Describes what is left to do. The pointers stay good as long as the flight exists: they lead to heap
@@ -116,7 +114,7 @@ impl Flight {
                 if *sync && rest.len() <= TRANSFER_MAX {
                     let user_data = tag(index, Role::LinkedSync);
                     sync_entry = Some(data_sync(fd).user_data(user_data));
-                    entry.flags(Flags::IO_LINK)
+                    entry.flags(Flags::IO_LINK | Flags::SKIP_SUCCESS)
                 } else {
                     entry
                 }
@@ -132,27 +130,24 @@ impl Flight {
         Entries { main: main.user_data(tag(index, Role::Main)), sync: sync_entry }
     }
 
-    /// Takes in one completion; true once it was the last one owed.
-    pub(super) fn note(&mut self, role: Role, result: i32) -> bool {
-        match role {
-            Role::Main => self.result = result,
-            Role::LinkedSync => self.sync_result = result,
-        }
-        self.awaited -= 1;
-        self.awaited == 0
-    }
-
-    /// Turns the noted results into an outcome, or into the rest of the work.
-    pub(super) fn settle(mut self) -> Settled {
-        let result = self.result;
+    /// Turns the result of its completion into an outcome, or into the rest of the work.
+    pub(super) fn settle(mut self, role: Role, result: i32) -> Settled {
         match &mut self.work {
-            Work::Wake { .. } => self.settle_wake(),
+            Work::Wake { .. } => self.settle_wake(result),
+            Work::Write { buffer, written, .. } if role == Role::LinkedSync => {
+                *written = buffer.len();
+                self.finish(role, result)
+            }
             // Interrupted before anything happened. A sync is not repeated: the kernel may have dropped what
             // it could not write.
             work if result == -libc::EINTR && !matches!(work, Work::Sync { .. }) => Settled::Again(self),
             Work::Send { buffer, sent } => {
                 *sent += count_of(result);
-                if result >= 0 && *sent < buffer.len() { Settled::Again(self) } else { self.finish() }
+                if result >= 0 && *sent < buffer.len() {
+                    Settled::Again(self)
+                } else {
+                    self.finish(role, result)
+                }
             }
             Work::Read { buffer, total, direct, .. } => {
                 let count = count_of(result);
@@ -161,23 +156,27 @@ impl Flight {
                 *total += count;
                 // Only the end of a file leaves a direct read at a position from which none can go on.
                 let over = count == 0 || buffer.spare() == 0 || (*direct && !total.is_multiple_of(PAGE));
-                if over { self.finish() } else { Settled::Again(self) }
+                if over { self.finish(role, result) } else { Settled::Again(self) }
             }
             Work::Write { buffer, written, .. } => {
                 let count = count_of(result);
                 *written += count;
                 // A short write breaks the link, so the sync was cancelled and goes with the rest. Zero would
                 // go on for ever.
-                if count > 0 && *written < buffer.len() { Settled::Again(self) } else { self.finish() }
+                if count > 0 && *written < buffer.len() {
+                    Settled::Again(self)
+                } else {
+                    self.finish(role, result)
+                }
             }
             Work::Names(names) => {
                 if names.turns_out_otherwise(result) {
                     Settled::Again(self)
                 } else {
-                    self.finish()
+                    self.finish(role, result)
                 }
             }
-            Work::Accept { .. } | Work::Receive { .. } | Work::Sync { .. } => self.finish(),
+            Work::Accept { .. } | Work::Receive { .. } | Work::Sync { .. } => self.finish(role, result),
         }
     }
 
@@ -194,11 +193,11 @@ impl Flight {
         }
     }
 
-    fn settle_wake(mut self) -> Settled {
+    fn settle_wake(mut self, result: i32) -> Settled {
         if let Work::Wake { buffer } = &mut self.work {
             buffer.clear();
         }
-        match self.result {
+        match result {
             result if result >= 0 => Settled::Woken(self),
             interrupted if interrupted == -libc::EINTR => Settled::Again(self),
             refused => Settled::Deaf(IoError::new("read the eventfd", -refused)),
@@ -206,8 +205,7 @@ impl Flight {
     }
 
     /// Only called by `settle`, with everything moved that will be.
-    fn finish(self) -> Settled {
-        let result = self.result;
+    fn finish(self, role: Role, result: i32) -> Settled {
         let outcome = match self.work {
             Work::Accept { peer } => Outcome::Accepted(accepted(result, &peer)),
             Work::Receive { mut buffer, .. } => {
@@ -222,13 +220,13 @@ impl Flight {
             Work::Read { buffer, total, .. } => {
                 Outcome::Read { buffer, result: check("read", result).map(|_| total) }
             }
-            Work::Write { buffer, written, sync, .. } => {
-                let outcome = check("write", result).and_then(|_| {
-                    if written < buffer.len() {
-                        return Err(IoError::new("write", libc::EIO));
-                    }
-                    if sync { check("sync", self.sync_result).map(drop) } else { Ok(()) }
-                });
+            Work::Write { buffer, .. } if role == Role::LinkedSync => {
+                Outcome::Written { buffer, result: check("sync", result).map(drop) }
+            }
+            Work::Write { buffer, written, .. } => {
+                let whole = written == buffer.len();
+                let outcome = check("write", result)
+                    .and_then(|_| if whole { Ok(()) } else { Err(IoError::new("write", libc::EIO)) });
                 Outcome::Written { buffer, result: outcome }
             }
             Work::Names(names) => return names.finish(result),

@@ -58,8 +58,8 @@ pub(crate) fn make(submissions: u32, completions: u32) -> Result<Ring, IoError> 
     Err(IoError::new("make a ring", refused))
 }
 
-/// What the driver is built on: a wait with a deadline (5.11), names (5.15), completions that are never dropped,
-/// polling without threads.
+/// What the driver is built on: a wait with a deadline (5.11), names (5.15), steps of a chain that are silent when they
+/// succeed (5.17), completions that are never dropped, polling without threads.
 fn require(ring: &IoUring) -> Result<(), IoError> {
     let features = ring.params();
     let mut probe = Probe::new();
@@ -81,6 +81,7 @@ fn require(ring: &IoUring) -> Result<(), IoError> {
     let complete = features.is_feature_ext_arg()
         && features.is_feature_nodrop()
         && features.is_feature_fast_poll()
+        && features.is_feature_skip_cqe_on_success()
         && operations.iter().all(|code| probe.is_supported(*code));
     if complete { Ok(()) } else { Err(IoError::new("use the ring of this kernel", libc::EOPNOTSUPP)) }
 }

@@ -82,7 +82,7 @@ impl Group {
     pub(super) fn next_cut(&mut self) -> Option<(Running, Plan)> {
         let op = self.cuts.front()?.op;
         if self.pending.front().is_some_and(|batch| batch.op <= op) {
-            self.asked = true;
+            self.asked_to = self.asked_to.max(op);
             return None;
         }
         let Cut { asker, directory, .. } = self.cuts.pop_front()?;

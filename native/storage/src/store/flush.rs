@@ -29,7 +29,8 @@ impl Group {
         {
             return Some(self.seal(tail));
         }
-        let front = self.pending.front().filter(|_| self.asked)?;
+        let enough = self.pending_bytes >= limits.flush_bytes;
+        let front = self.pending.front().filter(|front| enough || front.op <= self.asked_to)?;
         let fits = |tail: &Tail| tail.bytes + front.bytes.len() as u64 <= limits.segment_bytes;
         Some(match &self.tail {
             Some(tail) if !fits(tail) => self.seal(tail),
@@ -292,7 +293,6 @@ impl Group {
             self.pending_messages -= u64::from(batch.messages);
             op = batch.op;
         }
-        self.asked &= !self.pending.is_empty();
         if op > 0 {
             effects.push(Effect::Synced { group: self.id, op });
         }

@@ -32,8 +32,9 @@ pub(super) struct Group {
     pub(super) tail: Option<Tail>,
     pub(super) pending: VecDeque<CommittedBatch>,
     pub(super) pending_bytes: usize,
-    /// Whether what is pending is to be written now.
-    pub(super) asked: bool,
+    /// What is pending up to this op is to be written now. What came later waits until there is enough of it, or its time has
+    /// come: under a steady stream something is always pending.
+    pub(super) asked_to: u64,
     pub(super) orders: VecDeque<Order>,
     pub(super) running: Option<Running>,
     /// Whether it waits for a lane.
@@ -206,7 +207,7 @@ impl Group {
             tail: None,
             pending: VecDeque::new(),
             pending_bytes: 0,
-            asked: false,
+            asked_to: 0,
             orders: VecDeque::new(),
             running: None,
             queued: false,
@@ -330,7 +331,12 @@ impl Group {
         self.pending.truncate(written);
         self.pending_bytes = self.pending.iter().map(|batch| batch.bytes.len()).sum();
         self.pending_messages = self.pending.iter().map(|batch| u64::from(batch.messages)).sum();
-        self.asked = false;
+        self.asked_to = 0;
+    }
+
+    /// All that is pending is to be written now.
+    pub(super) fn ask(&mut self) {
+        self.asked_to = self.pending.back().map_or(0, |last| last.op);
     }
 
     /// The lowest op that is not safe in the segments yet.

@@ -95,11 +95,8 @@ impl SegmentStore {
         found.take(batch);
         let more = found.pending_bytes - before;
         let unopened = found.phase == Phase::Closed;
-        if found.pending_bytes >= flush_bytes {
-            found.asked = true;
-        }
         let starts = more > 0 && found.due.is_none();
-        let acts = unopened || found.asked;
+        let acts = unopened || (found.running.is_none() && found.pending_bytes >= flush_bytes);
         self.buffered_bytes += more;
         if starts {
             self.remind(group, now + delay);
@@ -113,7 +110,7 @@ impl SegmentStore {
     /// Writes what is pending of a group now.
     pub fn flush(&mut self, group: u64, effects: &mut Vec<Effect>) {
         let Some(found) = self.groups.get_mut(&group) else { return };
-        found.asked = !found.pending.is_empty();
+        found.ask();
         self.enqueue(group);
         self.pump(effects);
     }
@@ -305,7 +302,7 @@ impl SegmentStore {
             if let Some(found) = self.groups.get_mut(&group) {
                 found.due = None;
                 found.lack = None;
-                found.asked = !found.pending.is_empty();
+                found.ask();
                 self.enqueue(group);
             }
         }

@@ -9,6 +9,7 @@ mod cutting;
 mod damage;
 mod expected;
 mod fetching;
+mod gathering;
 mod kills;
 #[path = "../directory/mortal.rs"]
 mod mortal;

@@ -155,7 +155,10 @@ metrics! {
 }
 
 /// How many cells an array of every metric with every combination of labels has.
-pub const CELLS: usize = first_cell(Metric::ALL.len());
+pub const CELLS: usize = FIRST_CELLS[Metric::ALL.len()];
+
+/// Where the cells of each metric begin, and behind the last one how many there are.
+const FIRST_CELLS: [usize; Metric::ALL.len() + 1] = first_cells();
 
 /// The place of one value in a shard's array of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -247,7 +250,7 @@ impl Metric {
     /// Where the cells of this metric begin.
     #[must_use]
     pub const fn first_cell(self) -> usize {
-        first_cell(self as usize)
+        FIRST_CELLS[self as usize]
     }
 
     /// How many cells this metric has: one per combination of label values, or as many as the scale of a histogram asks.
@@ -272,13 +275,12 @@ impl Metric {
     }
 }
 
-/// Cells in front of the metric at `position` of the table.
-const fn first_cell(position: usize) -> usize {
-    let mut cells = 0;
+const fn first_cells() -> [usize; Metric::ALL.len() + 1] {
+    let mut first = [0; Metric::ALL.len() + 1];
     let mut at = 0;
-    while at < position {
-        cells += Metric::ALL[at].cells();
+    while at < Metric::ALL.len() {
+        first[at + 1] = first[at] + Metric::ALL[at].cells();
         at += 1;
     }
-    cells
+    first
 }

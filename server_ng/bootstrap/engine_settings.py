@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.bootstrap.memory import poll_cache_bytes, usable_memory
 from server_ng.config import ConsumerIdle, Settings
 from server_ng.engine.settings import EngineSettings
 
@@ -51,6 +52,12 @@ def engine_settings(
         data_directory=directory.path,
         direct_io=direct_io,
         journal_files_max=settings.storage.journal.files_max,
+        consumer_offsets_max=settings.partition.consumer_offsets_max,
+        unflushed_bytes_max=settings.partition.unflushed_bytes_max,
+        poll_cache_bytes_max=poll_cache_bytes(
+            settings.poll.cache_bytes_max, usable_memory(), len(shard_cpus)
+        ),
+        poll_reply_bytes_max=settings.poll.reply_bytes_max,
         retention_period_ms=_millis(maintenance.interval) if maintenance.cleaner_enabled else 0,
         consumer_hold=_hold(settings.partition.consumer_idle_after),
         crash_file=directory.runtime_path / LAST_CRASH_NAME,

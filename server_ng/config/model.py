@@ -320,6 +320,51 @@ class Partition(Section):
             "all is for ever, none not at all.",
         ),
     ] = ConsumerIdle(timedelta(hours=24))
+    consumer_offsets_max: Annotated[
+        int,
+        Leaf(
+            COUNT,
+            "Consumers of one partition whose offsets are kept; fixed when the data folder is founded.",
+            at_least=1,
+            at_most=65_536,
+            counts="consumers",
+        ),
+    ] = 4_096
+    unflushed_bytes_max: Annotated[
+        int,
+        Leaf(
+            SIZE,
+            "Messages of a shard that are in the journal and in no segment yet; "
+            "beyond it sends are told to try again.",
+            at_least=_MIB,
+            at_most=1 << 34,
+        ),
+    ] = 64 * _MIB
+
+
+class Poll(Section):
+    """Polls."""
+
+    reply_bytes_max: Annotated[
+        int,
+        Leaf(
+            SIZE,
+            "Messages in the answer to one poll, but for a single larger one; "
+            "the largest frame bounds it, too.",
+            at_least=64 * 1024,
+            at_most=64 * _MIB,
+        ),
+    ] = 64 * _MIB
+    cache_bytes_max: Annotated[
+        int,
+        Leaf(
+            SIZE,
+            "Messages that all shards together keep in memory for polls, "
+            "and never more than an eighth of the memory there is.",
+            at_least=0,
+            at_most=1 << 40,
+        ),
+    ] = 512 * _MIB
 
 
 class Cluster(Section):
@@ -447,6 +492,7 @@ class Settings(Section):
     storage: Storage = Storage()
     data_maintenance: DataMaintenance = DataMaintenance()
     partition: Partition = Partition()
+    poll: Poll = Poll()
     cluster: Cluster = Cluster()
     control_plane: ControlPlane = ControlPlane()
     auth: Auth = Auth()

@@ -37,6 +37,13 @@ class EngineSettings:
     direct_io: bool
     journal_files_max: int
     """Of each shard."""
+    consumer_offsets_max: int
+    """Of each partition."""
+    unflushed_bytes_max: int
+    """Of each shard."""
+    poll_cache_bytes_max: int
+    """Of each shard."""
+    poll_reply_bytes_max: int
     retention_period_ms: int
     """Between two looks at a partition; 0 lets no messages go by themselves."""
     consumer_hold: str

@@ -310,6 +310,7 @@ def test_without_layout_nothing_is_founded_over_the_shards(stopped: Node) -> Non
     [
         ("message_bus.max_message_size", "2 MiB", (FRAME_BYTES_MAX, 2 * FRAME_BYTES_MAX)),
         ("metadata.clients_table_max", "100", (16_384, 100)),
+        ("partition.consumer_offsets_max", "100", (4_096, 100)),
     ],
 )
 def test_what_the_directory_was_founded_with_cannot_change(

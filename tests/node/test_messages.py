@@ -38,10 +38,15 @@ def node(start_node: StartNode) -> Node:
     """A server with stream 0, topic 0 and two partitions, of which the first has three messages."""
     node = start_node()
     with node.connect_registered() as client:
-        assert ask(client, 202, name8("stream")).rejection == 0
-        assert ask(client, 302, number(0) + struct.pack("<I", 2) + name8("topic")).rejection == 0
-        assert ask(client, 101, send(batch([b"a", b"b", b"c"]), 3)).status == 0
+        fill(client, [b"a", b"b", b"c"])
     return node
+
+
+def fill(client: RawClient, messages: list[bytes]) -> None:
+    """Makes stream 0 and topic 0 with two partitions, and sends a batch to the first."""
+    assert ask(client, 202, name8("stream")).rejection == 0
+    assert ask(client, 302, number(0) + struct.pack("<I", 2) + name8("topic")).rejection == 0
+    assert ask(client, 101, send(batch(messages), len(messages))).status == 0
 
 
 def send(content: bytes, count: int, topic: bytes = _TOPIC, partition: int = 0) -> bytes:
@@ -95,6 +100,34 @@ def test_a_batch_names_its_partition(node: Node) -> None:
         for partition in (0, 1):
             polled = ask(client, 100, poll(partition=partition)).body
             assert struct.unpack_from("<Q", polled, 16) == (partition,)
+
+
+def test_one_consumer_more_than_are_kept_is_refused_and_those_there_are_go_on(start_node: StartNode) -> None:
+    node = start_node(settings={"partition.consumer_offsets_max": "2"})
+    with node.connect_registered() as client:
+        fill(client, [b"a", b"b", b"c"])
+
+        def store(consumer: int, offset: int, ack: int) -> int:
+            who = struct.pack("<B", 1) + number(consumer)
+            body = who + _TOPIC + struct.pack("<BIQB", 1, 0, offset, ack)
+            return ask(client, 121, body).status
+
+        assert [store(consumer, 1, 1) for consumer in (1, 2)] == [0, 0]
+        assert [store(3, 1, ack) for ack in (0, 1)] == [3024, 3024]
+        assert [store(consumer, 2, 1) for consumer in (1, 2)] == [0, 0]
+
+
+def test_a_reply_to_a_poll_ends_where_it_may(start_node: StartNode) -> None:
+    node = start_node(settings={"poll.reply_bytes_max": "64 KiB"})
+    with node.connect_registered() as client:
+        fill(client, [bytes(20_000)] * 5)
+        polled = ask(client, 100, poll(strategy=1)).body
+        assert struct.unpack_from("<I", polled, 12)[0] == 3
+        fill_more = ask(client, 101, send(batch([bytes(100_000)]), 1))
+        assert fill_more.status == 0
+        polled = ask(client, 100, poll(strategy=4)).body
+        assert struct.unpack_from("<I", polled, 12)[0] >= 1
+        assert len(polled) > 64 * 1024
 
 
 def test_an_offset_that_no_message_can_have_is_refused(node: Node) -> None:

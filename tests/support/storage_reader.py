@@ -129,8 +129,14 @@ def superblock_copies(data: bytes) -> list[dict[str, int]]:
             "manifest_checksum": _wide(page[136:152]),
         }
         fields["incarnation"], fields["manifest_sequence"] = struct.unpack_from("<QQ", page, 120)
-        tail = ("journal_file_bytes", "frame_bytes_max", "pipeline_depth", "client_table_slots")
-        fields |= dict(zip(tail, struct.unpack_from("<QIII", page, 152), strict=True))
+        tail = (
+            "journal_file_bytes",
+            "frame_bytes_max",
+            "pipeline_depth",
+            "client_table_slots",
+            "consumer_offsets_max",
+        )
+        fields |= dict(zip(tail, struct.unpack_from("<QIIII", page, 152), strict=True))
         copies.append(fields)
     return copies
 

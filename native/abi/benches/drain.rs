@@ -16,7 +16,9 @@ fn drain(criterion: &mut Criterion) {
         "backend=posix\nshard_cpus=-\ninbox_capacity=1024\ntcp_address=127.0.0.1:0\naccept_backlog=16\n\
         frame_bytes_max=67108864\nconnections_max=16\nstrangers_max=16\nsessions_max=16\nlogins_max=16\n\
         frame_time_ms=10000\ndrain_timeout_ms=1000\njoin_timeout_ms=1000\nstall_dump_ms=5000\nstall_max_ms=60000\n\
-        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=false\njournal_files_max=5\ncrash_file={}\ncluster_name=bench",
+        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=false\njournal_files_max=5\n\
+        consumer_offsets_max=16\nunflushed_bytes_max=1048576\npoll_cache_bytes_max=0\npoll_reply_bytes_max=1048576\n\
+        retention_period_ms=0\nconsumer_hold=all\ncrash_file={}\ncluster_name=bench",
         crash_file.display()
     );
     let mut handle = 0;

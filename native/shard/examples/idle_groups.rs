@@ -22,7 +22,12 @@ use ng_vsr::{ClientLimits, Limits, Status, Timing};
 use ng_wire::replica::PrepareHeader;
 
 const SETTINGS: Settings = Settings {
-    genesis: Genesis { frame_bytes_max: 1 << 20, pipeline_depth: 16, client_table_slots: 16 },
+    genesis: Genesis {
+        frame_bytes_max: 1 << 20,
+        pipeline_depth: 16,
+        client_table_slots: 16,
+        consumer_offsets_max: 16,
+    },
     journal: JournalLimits {
         file_bytes: 64 << 20,
         files_max: 8,

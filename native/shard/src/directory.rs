@@ -24,7 +24,7 @@ use ng_wire::table::exit_status::ExitStatus;
 use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::log::owner::{METADATA, owner};
-use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, RetentionLimits, ShardLog};
+use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog};
 use crate::metadata::MetadataPlane;
 use crate::settings::Settings;
 
@@ -40,9 +40,6 @@ const JOURNAL_FILE_ROOM: u64 = 64 * 1024;
 
 /// Milliseconds between two manifests of a shard that works.
 const CHECKPOINT_PERIOD: Ticks = 10_000;
-
-/// Consumers of one partition whose offsets are kept.
-const CONSUMER_OFFSETS_MAX: u32 = 4096;
 
 /// Segments that a shard keeps open.
 const SEGMENTS_OPEN: usize = 64;
@@ -63,6 +60,8 @@ pub struct Directory<E: Environment> {
     layout: Layout,
     settings: data_directory::Settings,
     retention: RetentionLimits,
+    unflushed_bytes_max: usize,
+    poll_cache_bytes_max: usize,
     /// One for each shard, another in each life of the node, never zero.
     nonces: Vec<u64>,
 }
@@ -86,7 +85,15 @@ impl<E: Environment> Directory<E> {
         };
         let nonces =
             random_numbers(shards as usize)?.into_iter().map(|number| low_half(number) | 1).collect();
-        Ok(Self { storage, layout, settings: kept, retention: settings.retention, nonces })
+        Ok(Self {
+            storage,
+            layout,
+            settings: kept,
+            retention: settings.retention,
+            unflushed_bytes_max: settings.unflushed_bytes_max,
+            poll_cache_bytes_max: settings.poll_cache_bytes_max,
+            nonces,
+        })
     }
 
     /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its log.
@@ -118,14 +125,17 @@ impl<E: Environment> Directory<E> {
                 clients: ClientLimits { clients: slots, ..ClientLimits::default() },
                 partition: PartitionLimits {
                     batch_bytes_max: self.settings.genesis.frame_bytes_max,
-                    consumer_offsets_max: CONSUMER_OFFSETS_MAX,
+                    consumer_offsets_max: self.settings.genesis.consumer_offsets_max,
                     ..PartitionLimits::default()
                 },
             },
             shard: opened,
             home: self.storage.home().clone(),
             journal_limits: self.settings.journal,
-            store_limits: store_limits(self.settings.genesis.frame_bytes_max),
+            store_limits: StoreLimits {
+                buffered_bytes_max: self.unflushed_bytes_max,
+                ..store_limits(self.settings.genesis.frame_bytes_max)
+            },
             files_max: SEGMENTS_OPEN,
             direct: self.settings.direct,
             checkpoint_period: CHECKPOINT_PERIOD,
@@ -143,6 +153,7 @@ impl<E: Environment> Directory<E> {
         let started = ShardLog::start(parts, driver);
         let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &files))?;
         log.set_retention_limits(self.retention);
+        log.set_poll_limits(PollLimits { cache_bytes: self.poll_cache_bytes_max, ..PollLimits::default() });
         Ok(log)
     }
 }
@@ -158,7 +169,12 @@ fn storage_settings(settings: &Settings) -> data_directory::Settings {
     let slots = u32::try_from(settings.sessions_max).unwrap_or(u32::MAX);
     let pipeline_depth = u32::try_from(Limits::default().pipeline).unwrap_or(u32::MAX);
     data_directory::Settings {
-        genesis: Genesis { frame_bytes_max, pipeline_depth, client_table_slots: slots },
+        genesis: Genesis {
+            frame_bytes_max,
+            pipeline_depth,
+            client_table_slots: slots,
+            consumer_offsets_max: settings.consumer_offsets_max,
+        },
         journal: journal_limits(frame_bytes_max, settings.journal_files_max),
         direct: settings.direct_io,
         first_token: JOURNAL_TOKEN,
@@ -180,7 +196,7 @@ fn journal_limits(frame_bytes_max: u32, files_max: u32) -> JournalLimits {
 fn store_limits(frame_bytes_max: u32) -> StoreLimits {
     StoreLimits {
         segment_bytes: 1 << 30,
-        flush_bytes: 256 * 1024,
+        flush_bytes: 1 << 20,
         flush_delay: Duration::from_secs(1),
         plan_bytes_max: 4 << 20,
         buffered_bytes_max: 64 << 20,

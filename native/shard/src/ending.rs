@@ -42,9 +42,10 @@ impl From<BootError> for Ending {
 }
 
 /// The keys that an operator knows the constants of a directory by, with the names that the superblock has for them.
-const GENESIS_KEYS: [(&str, &str); 2] = [
+const GENESIS_KEYS: [(&str, &str); 3] = [
     ("frame bytes max", "message_bus.max_message_size"),
     ("client table slots", "metadata.clients_table_max"),
+    ("consumer offsets max", "partition.consumer_offsets_max"),
 ];
 
 /// What to do about a constant that an operator can set.

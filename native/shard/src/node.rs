@@ -121,7 +121,7 @@ pub fn open<E: Environment>(
             balance: BTreeMap::new(),
             answered: Answered::default(),
             frame_bytes_max: settings.frame_bytes_max,
-            replies: ReplyBudget::default(),
+            replies: ReplyBudget::new(settings.poll_reply_bytes_max),
             drop_told: None,
             now: facts.started,
             wall: facts.started_wall,

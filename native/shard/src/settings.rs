@@ -71,6 +71,14 @@ pub struct Settings {
     pub direct_io: bool,
     /// Files that the journal of a shard may grow to.
     pub journal_files_max: u32,
+    /// Consumers of one partition whose offsets are kept.
+    pub consumer_offsets_max: u32,
+    /// Bytes of messages of a shard that are in no segment yet, beyond which sends are turned away.
+    pub unflushed_bytes_max: usize,
+    /// Bytes of messages that a shard keeps in memory for polls.
+    pub poll_cache_bytes_max: usize,
+    /// Bytes of messages that one poll is answered with at most, if the frame has room for them.
+    pub poll_reply_bytes_max: usize,
     /// When messages go by themselves, and what consumers hold back.
     pub retention: RetentionLimits,
     /// Where the reason of a crash is left.
@@ -139,6 +147,10 @@ impl Settings {
             data_directory: PathBuf::from(lines.text("data_directory")?),
             direct_io: lines.truth("direct_io")?,
             journal_files_max: lines.number("journal_files_max", JOURNAL_FILES_MIN)?,
+            consumer_offsets_max: lines.number("consumer_offsets_max", 1)?,
+            unflushed_bytes_max: lines.number("unflushed_bytes_max", 1)?,
+            poll_cache_bytes_max: lines.number("poll_cache_bytes_max", 0)?,
+            poll_reply_bytes_max: lines.number("poll_reply_bytes_max", 1)?,
             retention: lines.retention()?,
             crash_file: PathBuf::from(lines.text("crash_file")?),
             cluster_name: lines.text("cluster_name")?.to_owned(),
@@ -239,7 +251,8 @@ mod tests {
     const GOOD: &str = "backend=auto\nshard_cpus=0,-\ninbox_capacity=1024\ntcp_address=127.0.0.1:0\naccept_backlog=4096\n\
         frame_bytes_max=67108864\nconnections_max=20480\nstrangers_max=4096\nsessions_max=16384\nlogins_max=256\n\
         frame_time_ms=10000\ndrain_timeout_ms=10000\njoin_timeout_ms=30000\nstall_dump_ms=5000\nstall_max_ms=60000\n\
-        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=true\njournal_files_max=8\nretention_period_ms=60000\nconsumer_hold=86400000\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
+        notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=true\njournal_files_max=8\nconsumer_offsets_max=4096\nunflushed_bytes_max=67108864\n\
+        poll_cache_bytes_max=0\npoll_reply_bytes_max=67108864\nretention_period_ms=60000\nconsumer_hold=86400000\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
 
     #[test]
     fn complete_settings_are_taken() {
@@ -290,6 +303,10 @@ mod tests {
             ("logins_max=256", "logins_max=0"),
             ("direct_io=true", "direct_io=yes"),
             ("journal_files_max=8", "journal_files_max=4"),
+            ("consumer_offsets_max=4096", "consumer_offsets_max=0"),
+            ("unflushed_bytes_max=67108864", "unflushed_bytes_max=0"),
+            ("poll_cache_bytes_max=0", "poll_cache_bytes_max=-1"),
+            ("poll_reply_bytes_max=67108864", "poll_reply_bytes_max=all"),
             ("retention_period_ms=60000", "retention_period_ms=often"),
             ("consumer_hold=86400000", "consumer_hold=some"),
             ("tcp_address=127.0.0.1:0", "tcp_address=somewhere"),

@@ -28,7 +28,12 @@ use ng_wire::replica::{Level, LogOperation, PrepareHeader};
 
 const PARTITIONS: [u64; 2] = [0x1001, 0x1002];
 const SETTINGS: Settings = Settings {
-    genesis: Genesis { frame_bytes_max: 4096, pipeline_depth: 16, client_table_slots: 4 },
+    genesis: Genesis {
+        frame_bytes_max: 4096,
+        pipeline_depth: 16,
+        client_table_slots: 4,
+        consumer_offsets_max: 16,
+    },
     journal: JournalLimits {
         file_bytes: 128 * 1024,
         files_max: 8,

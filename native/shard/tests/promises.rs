@@ -30,7 +30,12 @@ const NODES: u8 = 3;
 const MILLI: u64 = 1_000_000;
 
 const SETTINGS: Settings = Settings {
-    genesis: Genesis { frame_bytes_max: 4096, pipeline_depth: 16, client_table_slots: 4 },
+    genesis: Genesis {
+        frame_bytes_max: 4096,
+        pipeline_depth: 16,
+        client_table_slots: 4,
+        consumer_offsets_max: 16,
+    },
     journal: JournalLimits {
         file_bytes: 128 * 1024,
         files_max: 8,

@@ -142,7 +142,12 @@ fn reshard(
 
 fn settings() -> Settings {
     Settings {
-        genesis: Genesis { frame_bytes_max: 32 * 1024, pipeline_depth: 16, client_table_slots: 16 },
+        genesis: Genesis {
+            frame_bytes_max: 32 * 1024,
+            pipeline_depth: 16,
+            client_table_slots: 16,
+            consumer_offsets_max: 16,
+        },
         journal: JOURNAL,
         direct: true,
         first_token: JOURNAL_TOKEN,

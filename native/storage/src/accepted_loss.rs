@@ -173,7 +173,12 @@ struct FoundShard {
 }
 
 fn damaged_shards<E: Environment>(environment: &E, home: &Home) -> Result<Vec<FoundShard>, BootError> {
-    let genesis = crate::superblock::Genesis { frame_bytes_max: 0, pipeline_depth: 0, client_table_slots: 0 };
+    let genesis = crate::superblock::Genesis {
+        frame_bytes_max: 0,
+        pipeline_depth: 0,
+        client_table_slots: 0,
+        consumer_offsets_max: 0,
+    };
     let settings = Settings { genesis, journal: LIMITS, direct: false, first_token: 0 };
     let directory = DataDirectory::new(environment.clone(), home.clone(), settings);
     let layout = match directory.layout()? {

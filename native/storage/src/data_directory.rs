@@ -176,6 +176,11 @@ impl<E: Environment> DataDirectory<E> {
             ("frame bytes max", recorded.frame_bytes_max.into(), configured.frame_bytes_max.into()),
             ("pipeline depth", recorded.pipeline_depth.into(), configured.pipeline_depth.into()),
             ("client table slots", recorded.client_table_slots.into(), configured.client_table_slots.into()),
+            (
+                "consumer offsets max",
+                recorded.consumer_offsets_max.into(),
+                configured.consumer_offsets_max.into(),
+            ),
             ("journal file bytes", found.journal_file_bytes, self.settings.journal.file_bytes),
         ];
         for (field, recorded, configured) in constants {

@@ -198,6 +198,7 @@ fn superblock_fields(line: Line<'_>, read: &Superblock) {
         .number("frame_bytes_max", read.genesis.frame_bytes_max)
         .number("pipeline_depth", read.genesis.pipeline_depth)
         .number("client_table_slots", read.genesis.client_table_slots)
+        .number("consumer_offsets_max", read.genesis.consumer_offsets_max)
         .end();
 }
 

@@ -25,6 +25,8 @@ pub struct Genesis {
     pub pipeline_depth: u32,
     /// Slots of the client table.
     pub client_table_slots: u32,
+    /// Consumers of one partition whose offsets are kept.
+    pub consumer_offsets_max: u32,
 }
 
 /// The manifest that is in force.
@@ -102,7 +104,8 @@ impl Superblock {
             put_u32(into, self.genesis.frame_bytes_max);
             put_u32(into, self.genesis.pipeline_depth);
             put_u32(into, self.genesis.client_table_slots);
-            put_zero(into, 84);
+            put_u32(into, self.genesis.consumer_offsets_max);
+            put_zero(into, 80);
         });
         (bytes, checksum)
     }
@@ -153,8 +156,9 @@ impl Superblock {
             frame_bytes_max: fields.u32("frame bytes max")?,
             pipeline_depth: fields.u32("pipeline depth")?,
             client_table_slots: fields.u32("client table slots")?,
+            consumer_offsets_max: fields.u32("consumer offsets max")?,
         };
-        fields.zero("reserved", 84)?;
+        fields.zero("reserved", 80)?;
         fields.finish()?;
         Ok(Self {
             cluster,

@@ -29,7 +29,12 @@ fn blank() -> Superblock {
         incarnation: 0,
         manifest: ManifestPointer::default(),
         journal_file_bytes: 4096,
-        genesis: Genesis { frame_bytes_max: 1, pipeline_depth: 2, client_table_slots: 3 },
+        genesis: Genesis {
+            frame_bytes_max: 1,
+            pipeline_depth: 2,
+            client_table_slots: 3,
+            consumer_offsets_max: 4,
+        },
     }
 }
 

@@ -56,6 +56,7 @@ def test_superblock() -> None:
                 "frame_bytes_max": 1 << 20,
                 "pipeline_depth": 8,
                 "client_table_slots": 1024,
+                "consumer_offsets_max": 4096,
             }
         ]
         * 4

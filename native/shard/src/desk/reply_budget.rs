@@ -12,8 +12,10 @@ const ORDINARY: usize = 2 << 20;
 const LEAST: usize = 64 * 1024;
 
 /// What the replies of a shard hold.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ReplyBudget {
+    /// What one reply may have at most.
+    each_max: usize,
     /// Bytes that are written and that the kernel has not taken.
     pub unsent: usize,
     /// Bytes that replies under way may have.
@@ -21,11 +23,16 @@ pub struct ReplyBudget {
 }
 
 impl ReplyBudget {
+    /// Nothing is promised yet; one reply never gets more than `each_max`.
+    pub const fn new(each_max: usize) -> Self {
+        Self { each_max, unsent: 0, promised: 0 }
+    }
+
     /// Promises room for the reply to a poll: a part of what is left, so that those who come next have room, too.
     pub(super) fn promise(&mut self, peer: &mut Peer, largest: usize) -> usize {
         let left = BYTES_MAX.saturating_sub(self.unsent + self.promised);
         let least = if self.unsent < BYTES_MAX { ORDINARY } else { LEAST };
-        let bytes = (left / 4).max(least).min(largest);
+        let bytes = (left / 4).max(least).min(largest).min(self.each_max);
         self.promised += bytes;
         peer.promised += bytes;
         bytes
@@ -60,7 +67,7 @@ mod tests {
 
     #[test]
     fn one_poll_gets_all_it_may_and_many_share() {
-        let mut budget = ReplyBudget::default();
+        let mut budget = ReplyBudget::new(LARGEST);
         let mut peers: Vec<Peer> = (0..1_000).map(|_| peer()).collect();
         let promises: Vec<usize> = peers.iter_mut().map(|peer| budget.promise(peer, LARGEST)).collect();
         assert_eq!(promises[0], LARGEST);
@@ -75,8 +82,14 @@ mod tests {
 
     #[test]
     fn what_nobody_takes_leaves_little_for_the_next() {
-        let mut budget = ReplyBudget { unsent: BYTES_MAX, promised: 0 };
+        let mut budget = ReplyBudget { unsent: BYTES_MAX, ..ReplyBudget::new(LARGEST) };
         assert_eq!(budget.promise(&mut peer(), LARGEST), LEAST);
         assert_eq!(budget.promise(&mut peer(), 1_000), 1_000);
+    }
+
+    #[test]
+    fn no_reply_gets_more_than_is_set_for_each() {
+        let mut budget = ReplyBudget::new(1 << 20);
+        assert_eq!(budget.promise(&mut peer(), LARGEST), 1 << 20);
     }
 }

@@ -28,7 +28,12 @@ pub(crate) const CONSUMER: (ConsumerKind, u32) = (ConsumerKind::Consumer, 5);
 pub(crate) const OFFSETS_MAX: u32 = 3;
 
 const SETTINGS: Settings = Settings {
-    genesis: Genesis { frame_bytes_max: 1 << 20, pipeline_depth: 16, client_table_slots: 4 },
+    genesis: Genesis {
+        frame_bytes_max: 1 << 20,
+        pipeline_depth: 16,
+        client_table_slots: 4,
+        consumer_offsets_max: 16,
+    },
     journal: JournalLimits {
         file_bytes: 4 << 20,
         files_max: 8,

@@ -15,7 +15,12 @@ const TURNS: u32 = 5;
 const FRAME_BYTES_MAX: u32 = 64 << 20;
 
 const SETTINGS: Settings = Settings {
-    genesis: Genesis { frame_bytes_max: FRAME_BYTES_MAX, pipeline_depth: 64, client_table_slots: 1024 },
+    genesis: Genesis {
+        frame_bytes_max: FRAME_BYTES_MAX,
+        pipeline_depth: 64,
+        client_table_slots: 1024,
+        consumer_offsets_max: 4096,
+    },
     journal: Limits { file_bytes: 2 * FRAME_BYTES_MAX as u64 + 65_536, ..LIMITS },
     direct: true,
     first_token: 0,

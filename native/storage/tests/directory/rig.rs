@@ -18,7 +18,12 @@ pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 32, handl
 pub(crate) const IDENTITY: Identity = Identity { cluster: 0xc1, node: 0xd2 };
 
 pub(crate) const SETTINGS: Settings = Settings {
-    genesis: Genesis { frame_bytes_max: 4096, pipeline_depth: 4, client_table_slots: 16 },
+    genesis: Genesis {
+        frame_bytes_max: 4096,
+        pipeline_depth: 4,
+        client_table_slots: 16,
+        consumer_offsets_max: 16,
+    },
     journal: Limits {
         file_bytes: 32 * 1024,
         files_max: 6,

@@ -150,7 +150,7 @@ proptest! {
             incarnation: numbers[1],
             manifest: ManifestPointer { sequence: numbers[2], checksum: wide[4] },
             journal_file_bytes: (numbers[3] % 1_000_000 + 1) * 4096,
-            genesis: Genesis { frame_bytes_max: small[2], pipeline_depth: small[3], client_table_slots: small[4] },
+            genesis: Genesis { frame_bytes_max: small[2], pipeline_depth: small[3], client_table_slots: small[4], consumer_offsets_max: small[0] },
         };
         let elected = Superblock::elect(&values::superblock_file(&superblock, &superblock)).expect("four copies");
         prop_assert_eq!((elected.superblock, elected.agreeing), (superblock, 4));

@@ -39,7 +39,12 @@ pub(crate) fn superblock() -> Superblock {
         incarnation: 5,
         manifest: ManifestPointer { sequence: 9, checksum: 0x4142 },
         journal_file_bytes: 1 << 22,
-        genesis: Genesis { frame_bytes_max: 1 << 20, pipeline_depth: 8, client_table_slots: 1024 },
+        genesis: Genesis {
+            frame_bytes_max: 1 << 20,
+            pipeline_depth: 8,
+            client_table_slots: 1024,
+            consumer_offsets_max: 4096,
+        },
     }
 }
 

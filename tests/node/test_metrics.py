@@ -191,6 +191,16 @@ def test_damage_that_a_poll_met_is_shown_until_it_is_gone(node: Node) -> None:
         assert not counters.has("damaged_offset")
 
 
+def test_messages_that_are_in_memory_alone_are_not_called_damaged(node: Node, client: TopicClient) -> None:
+    for kind in (2, 1, 3, 4):
+        send(client, [b"x"])
+        body = _CONSUMER + _TOPIC + struct.pack("<BIBQIB", 1, 0, kind, 0, 10, 0)
+        assert client.ask(100, body).status == 0
+    counters = node.counters()
+    assert counters.total("damaged_partitions") == counters.total("damaged_polls_total") == 0
+    assert list(node.log("messages_damaged")) == []
+
+
 def test_a_crash_is_shown_by_the_run_after_it(start_node: StartNode) -> None:
     node = start_node(faulty("panic"))
     node.signal(signal.SIGUSR1)

@@ -314,7 +314,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 Err(refusal) => return Step::Refuse(refusal.into()),
             }
         }
-        // There is a message at `until`: where none was taken, one is missing.
+        if polling.selection.is_full() || polling.selection.next() > until {
+            return Step::End;
+        }
+        // There is a message at `until`: where it was not come to, one is missing.
         Step::Refuse(PollRefusal::Unreadable)
     }
 

@@ -5,7 +5,7 @@ use ng_io::Environment;
 use ng_io::simulated::Faults;
 use ng_shard::log::{PollRefusal, PollStrategy};
 
-use crate::rig::{Node, bytes, messages, poll, segments};
+use crate::rig::{GROUP, Node, bytes, messages, poll, segments};
 
 const SIZE: usize = 20_000;
 const BATCH: usize = 256 + 48 + SIZE;
@@ -32,7 +32,9 @@ fn a_flip_anywhere_in_a_batch_fences_that_batch() {
         let mut node = filled();
         let path = segments(&node.environment)[0].clone();
         assert!(node.environment.rot(&path, 5 * BATCH + place, 4));
+        node.spoilt = true;
         assert_eq!(polled(&mut node, 0, 5), Ok(vec![0, 1, 2, 3, 4]), "byte {place}");
+        assert_eq!(node.damaged, [], "all that it wants is whole");
         assert_eq!(polled(&mut node, 0, 100).map(|found| found.len()), Ok(5), "byte {place}");
         let expected = if place < 256 { PollRefusal::BatchChecksum } else { PollRefusal::MessageChecksum };
         let refused = polled(&mut node, 5, 1).expect_err("what is damaged is not served");
@@ -41,6 +43,7 @@ fn a_flip_anywhere_in_a_batch_fences_that_batch() {
         assert!(refused == expected || head, "byte {place}: {refused:?}");
         assert_eq!(polled(&mut node, 8, 3), Ok(vec![8, 9, 10]), "byte {place}");
         assert_eq!(polled(&mut node, 13, 27).map(|found| found.len()), Ok(27), "byte {place}");
+        assert_eq!(node.damaged, [(GROUP, 5); 2], "byte {place}");
     }
 }
 
@@ -49,6 +52,7 @@ fn a_segment_that_is_gone_or_cut_is_refused_and_the_others_are_served() {
     for gone in [true, false] {
         let mut node = filled();
         let path = segments(&node.environment)[1].clone();
+        node.spoilt = true;
         if gone {
             node.environment.remove_file(&path).expect("it is there");
         } else {
@@ -60,6 +64,7 @@ fn a_segment_that_is_gone_or_cut_is_refused_and_the_others_are_served() {
         let all = polled(&mut node, 0, 100).expect("some of it");
         assert_eq!(all, (0..all.len() as u64).collect::<Vec<_>>(), "it ends before the damage");
         assert!((12..=13).contains(&all.len()));
+        assert_eq!(node.damaged, [(GROUP, 13), (GROUP, all.len() as u64)]);
     }
 }
 
@@ -100,6 +105,7 @@ fn damage_without_an_index_fences_no_other_segment() {
     let path = segments(&node.environment)[0].clone();
     node.environment.remove_file(&path.with_extension("index")).expect("it is there");
     assert!(node.environment.rot(&path, 5 * BATCH + 100, 4));
+    node.spoilt = true;
     assert_eq!(polled(&mut node, 0, 100), Ok(vec![0, 1, 2, 3, 4]));
     assert_eq!(polled(&mut node, 5, 1), Err(PollRefusal::BatchChecksum));
     assert_eq!(polled(&mut node, 12, 100).map(|found| found.len()), Ok(28));

@@ -98,6 +98,10 @@ pub(crate) struct Node {
     pub(crate) removed: Vec<u64>,
     /// Batches that were executed, as stamped, since this was emptied.
     pub(crate) executed: Vec<Body>,
+    /// Whether somebody damaged messages on its disk: nothing else may be called damaged.
+    pub(crate) spoilt: bool,
+    /// Where polls met damage: group and offset.
+    pub(crate) damaged: Vec<(u64, u64)>,
 }
 
 pub(crate) fn home() -> Home {
@@ -223,6 +227,8 @@ impl Node {
             group: GROUP,
             removed: Vec::new(),
             executed: Vec::new(),
+            spoilt: false,
+            damaged: Vec::new(),
         };
         node.until("it leads", |node| {
             let status = node.log.status(GROUP).expect("a group");
@@ -258,6 +264,10 @@ impl Node {
                 }
                 Outgoing::Adopted { asker, end, .. } => drop(self.adopted.insert(asker, end)),
                 Outgoing::Removed { group } => self.removed.push(group),
+                Outgoing::Damaged { group, offset } => {
+                    assert!(self.spoilt, "nobody damaged offset {offset} of {group:x}");
+                    self.damaged.push((group, offset));
+                }
                 Outgoing::Fatal(fatal) => panic!("{fatal:?}"),
                 _ => {}
             }

@@ -5,7 +5,7 @@ use ng_wire::batch::BatchHeader;
 use ng_wire::replica::{LogOperation, PartitionOp};
 use ng_wire::table::error::ErrorCode;
 
-use crate::rig::{CONSUMER, GROUP, Node, batch, bytes, messages, poll};
+use crate::rig::{CONSUMER, GROUP, Node, batch, bytes, messages, poll, segments};
 
 /// Ten messages in four batches, then looked at in memory, kept for those who poll next, on the disk, and after a restart.
 fn in_every_place(look: impl Fn(&mut Node)) {
@@ -46,6 +46,24 @@ fn an_empty_partition_answers_with_nothing() {
     }
     let elsewhere = ng_shard::log::Poll { group: 99, ..poll(PollStrategy::First, 1) };
     assert_eq!(node.poll(elsewhere).map(|polled| polled.messages), Err(PollRefusal::NoGroup));
+}
+
+/// Messages that are in memory alone are all there: who has polled them to the last one met no damage.
+#[test]
+fn what_is_in_memory_alone_is_not_called_damaged() {
+    let mut node = Node::new(4);
+    node.send(0, &[100; 3]);
+    node.send(3, &[100; 2]);
+    assert!(segments(&node.environment).is_empty(), "nothing was written yet");
+    for count in [1, 3, 4, 5, 10] {
+        let all: Vec<u64> = (0..5.min(u64::from(count))).collect();
+        assert_eq!(node.offsets(PollStrategy::Timestamp(0), count), all);
+        assert_eq!(node.offsets(PollStrategy::First, count), all);
+        assert_eq!(node.offsets(PollStrategy::Offset(0), count), all);
+        let last: Vec<u64> = (5 - all.len() as u64..5).collect();
+        assert_eq!(node.offsets(PollStrategy::Last, count), last);
+    }
+    assert!(segments(&node.environment).is_empty() && node.damaged.is_empty());
 }
 
 #[test]

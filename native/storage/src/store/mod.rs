@@ -233,7 +233,7 @@ pub enum Effect {
         group: u64,
         /// The operation of its log.
         op: u64,
-        /// The first and the last offset that it is about; nothing if it was there already, or what it is about is gone.
+        /// The first and the last offset that it is about; nothing if it was there already, or one or the other is gone.
         replaced: Option<(u64, u64)>,
     },
     /// A group's directory is in the trash for good.

@@ -66,7 +66,8 @@ pub enum NotStaged {
 pub(super) struct Swapping {
     pub(super) order: Box<SwapOrder>,
     pub(super) op: u64,
-    /// The list with the segments that come; nothing if it has them, or has not what they are for any more.
+    /// The list with the segments that come; nothing if it has them, or names none to come, or has not what they are for any
+    /// more.
     listed: Option<SegmentsFile>,
 }
 
@@ -226,11 +227,13 @@ impl Group {
         Ok(())
     }
 
-    /// The plan of a swap. A start applies one again that the list has; then there is nothing to do, and that is synced.
+    /// The plan of a swap. A start applies one again that the list has; then there is nothing to do, and that is synced. The
+    /// same where the list does not name what comes: what goes is all that there is of its messages, and stays.
     pub(super) fn plan_swap(&self, order: Box<SwapOrder>, op: u64) -> (Running, Plan) {
-        let listed = self.run_of(&order).map(|first| {
+        let outputs: Vec<SegmentEntry> = order.outputs.iter().map(entry_of).collect();
+        let are_staged = outputs.iter().all(|output| self.listed.loose.contains(output));
+        let listed = self.run_of(&order).filter(|_| are_staged).map(|first| {
             let mut listed = self.list_next();
-            let outputs: Vec<SegmentEntry> = order.outputs.iter().map(entry_of).collect();
             listed.loose.retain(|entry| !outputs.contains(entry));
             let replaced = listed.segments.splice(first..first + order.inputs.len(), outputs);
             listed.loose.extend(replaced);

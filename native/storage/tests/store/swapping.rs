@@ -169,6 +169,33 @@ fn a_file_that_is_not_there_is_told_and_leaves_nothing_behind() {
     assert_eq!(offsets(&environment.machine), (0..BATCHES + 5).collect::<Vec<_>>());
 }
 
+/// What was staged has gone, and the log says all the same that it takes the place of segments: those stay.
+#[test]
+fn nothing_takes_the_place_of_segments_that_is_not_there() {
+    let environment = Mortal::new(8);
+    let (mut rig, staging) = compacted(&environment);
+    let before = list(&environment.machine, &home(), GROUP).segments;
+    assert_eq!(stage(&mut rig, &staging), Ok(()));
+    rig.act(|store, effects| store.sweep(GROUP, effects));
+    assert!(rig.settle(GROUP));
+    swap(&mut rig, BATCHES + 1, &staging.order);
+    rig.hear("it came to nothing", |effect| matches!(effect, Effect::Swapped { replaced: None, .. }));
+    assert!(rig.settle(GROUP) && rig.fault.is_none());
+    let after = list(&environment.machine, &home(), GROUP);
+    assert_eq!((after.segments, after.loose.len()), (before, 0));
+    assert_eq!(offsets(&environment.machine), (0..BATCHES).collect::<Vec<_>>());
+    assert_eq!(rig.synced.get(&GROUP), Some(&(BATCHES + 1)), "no start needs to execute it again");
+    drop(rig);
+    environment.restart();
+    let mut rig = recover(&environment, 2, Some(&staging.order), BATCHES + 3);
+    assert!(rig.settle_all([GROUP].into_iter()) && rig.damaged.is_empty());
+    assert_eq!(offsets(&environment.machine), (0..BATCHES + 3).collect::<Vec<_>>());
+    assert_eq!(stage(&mut rig, &staging), Ok(()), "the job may try it again");
+    swap(&mut rig, BATCHES + 5, &staging.order);
+    assert!(rig.settle(GROUP));
+    assert!(offsets(&environment.machine).len() < usize::try_from(BATCHES).expect("few"));
+}
+
 #[test]
 fn a_group_that_ends_has_nothing_staged() {
     let environment = Mortal::new(4);

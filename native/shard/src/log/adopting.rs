@@ -83,9 +83,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             (_, false) => Err(AdoptionEnd::NoGroup),
             (None, _) => Err(AdoptionEnd::Unsound),
             _ if self.identity.nodes > 1 => Err(AdoptionEnd::Cluster),
-            _ if !self.is_settled(group) || self.adoptions.under_way.contains_key(&group) => {
-                Err(AdoptionEnd::Busy)
-            }
+            _ if self.is_occupied(group) => Err(AdoptionEnd::Busy),
             (Some(order), true) => Ok(order),
         };
         match order {
@@ -97,6 +95,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.storing.store.stage(group, staging, &mut self.storing.effects);
             }
         }
+    }
+
+    /// Whether something else is to become of a group first. Files beside its segments are yet to be swept where a life
+    /// before this one has left some, though a swap that was executed again may have done it: new ones would go with them.
+    fn is_occupied(&self, group: u64) -> bool {
+        let Adoptions { under_way, loose } = &self.adoptions;
+        !self.is_settled(group) || under_way.contains_key(&group) || loose.contains(&group)
     }
 
     /// The files have their names, or will not get them.

@@ -8,7 +8,7 @@ use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
 use ng_wire::replica::{LogOperation, PartitionOp, swap_body};
 
 use crate::compaction::{compact, list, segments_there};
-use crate::rig::{GROUP, Node, STORE, home, poll};
+use crate::rig::{GROUP, Node, STORE, batch, home, poll};
 
 /// Messages that [`filled`] sends, three in a batch.
 const MESSAGES: u64 = 120;
@@ -303,4 +303,45 @@ fn a_compaction_of_a_compaction() {
     assert_eq!(sealed(&node.environment).iter().map(|entry| entry.generation).collect::<Vec<_>>(), [2]);
     assert_eq!(left_over(&node.environment), Vec::<PathBuf>::new());
     check_polls(&mut node.restart(), &left);
+}
+
+/// A life ends with files beside its segments. The next one has more to execute behind the swap, and is asked for another
+/// adoption from the moment on in which it has done so: nothing that it sweeps is of that one.
+#[test]
+fn an_adoption_right_behind_a_start_keeps_its_files() {
+    let mut adopted = 0;
+    for turns in 0..12 {
+        let mut node = filled(80 + turns);
+        let (adoption, left) = merge(&mut node);
+        let end = sealed(&node.environment).last().map_or(0, |entry| entry.last_offset);
+        node.begin_adoption(GROUP, adoption);
+        node.until("it is staged", |node| (!listed(&node.environment).loose.is_empty()).then_some(()));
+        (0..turns).for_each(|_| node.turn());
+        // The swap is put off, and not what comes behind it.
+        node.environment.set_capacity(0);
+        for number in 0..20 {
+            node.begin(LogOperation::Batch, &batch(MESSAGES + number, &[7_000]));
+        }
+        (0..20).for_each(|_| node.turn());
+        node.environment.set_capacity(u64::MAX);
+        let mut node = node.restart();
+        let again = sealed(&node.environment);
+        let adoption = job(&node.environment, &[&again], |offset| offset.is_multiple_of(4));
+        let end_of_it = node.until("it is not busy", |node| {
+            Some(node.adopt(adoption.clone())).filter(|end| *end != AdoptionEnd::Busy)
+        });
+        let done = end_of_it == AdoptionEnd::Done;
+        adopted += usize::from(done);
+        node.flush();
+        let swapped = sealed(&node.environment).iter().any(|entry| entry.generation > u32::from(done));
+        let behind = again.last().map_or(0, |entry| entry.last_offset);
+        let survives = |offset: &u64| {
+            (!swapped || *offset > end || left.contains(offset))
+                && (!done || *offset > behind || offset.is_multiple_of(4))
+        };
+        let all: Vec<u64> = (0..=node.figures().current_offset).filter(survives).collect();
+        assert_eq!(node.offsets(PollStrategy::First, 1_000), all, "{turns}");
+        assert_eq!(left_over(&node.environment), Vec::<PathBuf>::new(), "{turns}");
+    }
+    assert!(adopted > 0, "no adoption was taken");
 }

@@ -14,6 +14,7 @@ use super::index_cache::IndexKey;
 use super::plan::{Plan, PlanFault, PlanResult, Step};
 use super::walk::FoundBatches;
 use super::{Effect, SegmentStore, StoreDamage, StoreFault};
+use crate::home::replacement;
 use crate::segments_file::{SegmentEntry, SegmentsFile};
 
 /// Segments that take the place of others.
@@ -210,11 +211,13 @@ impl Group {
             let mut files = listed.loose.iter().map(|entry| self.home.segment(entry));
             files.any(|path| path == fault.path)
         };
-        let (in_force, result) = match result {
-            Ok(_) => (true, Ok(())),
-            Err(fault) if of_a_file(&fault) && fault.heals() => (true, Err(NotStaged::Busy)),
-            Err(fault) if of_a_file(&fault) => (true, Err(NotStaged::Unlinked(fault))),
-            Err(fault) if fault.heals() => (false, Err(NotStaged::Busy)),
+        // Once it may have its name, the list counts: files may lie there that no other one names.
+        let unnamed = replacement(&self.home.segments());
+        let in_force = result.as_ref().err().is_none_or(|fault| fault.path != unnamed);
+        let result = match result {
+            Ok(_) => Ok(()),
+            Err(fault) if fault.heals() => Err(NotStaged::Busy),
+            Err(fault) if of_a_file(&fault) => Err(NotStaged::Unlinked(fault)),
             Err(fault) => return Err(fault),
         };
         if in_force {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_io::{Driver, DriverLimits, Environment, Wait};
+use ng_io::{Driver, DriverLimits, Environment, IoError, Wait};
 use ng_storage::home::Home;
-use ng_storage::store::plan::PlanFault;
+use ng_storage::store::plan::{Plan, PlanFault};
 use ng_storage::store::shell::PlanShell;
 use ng_storage::store::{
     CommittedBatch, Effect, Event, Held, READERS, SegmentStore, StoreDamage, StoreLimits, StoreOwner, Vouched,
@@ -29,6 +29,8 @@ pub(crate) const NODE: u128 = 0xd2;
 const FILES_MAX: usize = 3;
 const FIRST_TOKEN: u64 = 40;
 
+const EMFILE: i32 = 24;
+
 pub(crate) struct Rig<E: Environment> {
     pub(crate) environment: E,
     pub(crate) home: Home,
@@ -43,6 +45,10 @@ pub(crate) struct Rig<E: Environment> {
     pub(crate) said: Vec<Effect>,
     pub(crate) pressure: u64,
     pub(crate) fault: Option<PlanFault>,
+    /// Whether the last step of the next plan finds no descriptor left.
+    pub(crate) lacks_a_descriptor: bool,
+    /// The same of plans under way, by lane.
+    lacking: BTreeMap<u32, PlanFault>,
     dead: bool,
 }
 
@@ -82,6 +88,8 @@ impl<E: Environment> Rig<E> {
             said: Vec::new(),
             pressure: 0,
             fault: None,
+            lacks_a_descriptor: false,
+            lacking: BTreeMap::new(),
             dead: false,
         }
     }
@@ -135,6 +143,7 @@ impl<E: Environment> Rig<E> {
         for completion in completions {
             assert!(self.shell.owns(completion.token), "nobody else uses the driver");
             if let Some((lane, result)) = self.shell.completed(&mut self.driver, completion) {
+                let result = self.lacking.remove(&lane).map_or(result, Err);
                 self.store.step(Event::Ended { lane, result }, self.environment.now(), &mut self.effects);
                 self.perform();
             }
@@ -165,10 +174,20 @@ impl<E: Environment> Rig<E> {
         groups.into_iter().all(|group| self.settle(group))
     }
 
+    fn start(&mut self, lane: u32, mut plan: Plan) {
+        if std::mem::take(&mut self.lacks_a_descriptor)
+            && let Some(last) = plan.pop()
+        {
+            let error = IoError::new("open", EMFILE);
+            self.lacking.insert(lane, PlanFault { path: last.path().clone(), error, reading: last.reads() });
+        }
+        self.shell.start(&mut self.driver, lane, plan);
+    }
+
     fn perform(&mut self) {
         for effect in std::mem::take(&mut self.effects) {
             match effect {
-                Effect::Run { lane, plan } => self.shell.start(&mut self.driver, lane, plan),
+                Effect::Run { lane, plan } => self.start(lane, plan),
                 Effect::Opened { group, held } => {
                     self.opened.insert(group, held);
                 }

@@ -169,6 +169,23 @@ fn a_file_that_is_not_there_is_told_and_leaves_nothing_behind() {
     assert_eq!(offsets(&environment.machine), (0..BATCHES + 5).collect::<Vec<_>>());
 }
 
+/// The list may name the files before anything goes wrong: it is the one in force, whatever the last step came to.
+#[test]
+fn files_whose_names_could_not_be_synced_are_not_forgotten() {
+    let environment = Mortal::new(7);
+    let (mut rig, staging) = compacted(&environment);
+    rig.lacks_a_descriptor = true;
+    assert_eq!(stage(&mut rig, &staging), Err(NotStaged::Busy));
+    grow(&mut rig, BATCHES..BATCHES + 10);
+    assert!(rig.settle_all([GROUP].into_iter()) && rig.fault.is_none());
+    let after = list(&environment.machine, &home(), GROUP);
+    let names: Vec<PathBuf> = after.segments.iter().map(|entry| home().group(GROUP).segment(entry)).collect();
+    assert_eq!(segments_there(&environment.machine, &home(), GROUP), names);
+    assert!(after.loose.is_empty() && !rig.store.has_loose(GROUP));
+    assert_eq!(offsets(&environment.machine), (0..BATCHES + 10).collect::<Vec<_>>());
+    assert_eq!(stage(&mut rig, &staging), Ok(()), "another time");
+}
+
 /// What was staged has gone, and the log says all the same that it takes the place of segments: those stay.
 #[test]
 fn nothing_takes_the_place_of_segments_that_is_not_there() {

@@ -195,6 +195,8 @@ impl Group {
         self.put_list(&mut plan, &listed);
         self.remove_files(&mut plan, &self.listed.segments);
         self.remove_files(&mut plan, &self.listed.loose);
+        // No start looks for them once a manifest has the new generation.
+        plan.push(Step::SyncDirectory(self.home.directory()));
         (Running::Purging { listed, op, since }, plan)
     }
 

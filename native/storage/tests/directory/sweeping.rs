@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ng_io::simulated::Faults;
 use ng_storage::home::Home;
 use ng_storage::manifest::GroupEntry;
 use ng_storage::segments_file::SegmentsFile;
@@ -88,4 +89,25 @@ fn a_truncation_that_was_cut_short_leaves_nothing() {
 fn a_purge_that_was_cut_short_leaves_nothing() {
     let left = crash_at_every_operation(|store, effects| store.purge(GROUP, 1, 41, effects));
     assert!(left > 0, "no crash came in between");
+}
+
+/// A manifest of the new generation says that nothing is left of the old one, and starts believe it.
+#[test]
+fn what_was_purged_does_not_come_back_behind_a_manifest() {
+    for seed in 1..=20 {
+        let environment = founded(seed);
+        let directory = directory(&environment);
+        let (driver, opened) = open(&environment, &directory, 0).expect("a whole directory");
+        let mut manifests = Manifests::<Mortal>::new(driver, opened);
+        let mut rig = grown(&environment);
+        rig.act(|store, effects| store.purge(GROUP, 1, 41, effects));
+        assert!(rig.settle(GROUP));
+        let purged = GroupEntry { last_offset: u64::MAX, purge_generation: 1, ..entry(GROUP, 41) };
+        manifests.write(vec![purged]);
+        drop((rig, manifests));
+        environment.machine.set_faults(Faults { lost_names: 1000, ..Faults::default() });
+        environment.restart();
+        drop(open(&environment, &directory, 0).expect("a whole directory"));
+        assert_eq!(unlisted(&environment), [""; 0], "seed {seed}");
+    }
 }

@@ -17,7 +17,7 @@ pub const PAGE: usize = 4096;
 
 /// Memory of an aligned buffer of at least half of this comes in pages of this size where the kernel has them. A
 /// device is then told of one piece of memory instead of hundreds, and reads more than twice as fast.
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// An owning byte buffer of a known capacity. It moves without moving its bytes, so the kernel may hold their
 /// address.

@@ -128,8 +128,8 @@ impl Input {
             _ => INPUT_BYTES,
         };
         if buffer.is_empty() && buffer.capacity() != waiting {
-            let served = std::mem::replace(buffer, room(memory, waiting));
-            memory.give(served);
+            let exact = memory.take_exactly(waiting).unwrap_or_else(|| Buffer::with_capacity(waiting));
+            memory.give(std::mem::replace(buffer, exact));
         }
     }
 
@@ -209,4 +209,37 @@ impl Input {
 /// An empty buffer with room for so many bytes.
 fn room(memory: &mut BufferPool, bytes: usize) -> Buffer {
     memory.take(bytes).unwrap_or_else(|| Buffer::with_capacity(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header of a frame of so many bytes.
+    fn header(size: u32) -> RequestHeader {
+        RequestHeader {
+            size,
+            client: 0,
+            request_checksum: 0,
+            timestamp: 0,
+            request: 0,
+            operation: 0,
+            session: 0,
+            code: 0,
+        }
+    }
+
+    #[test]
+    fn a_waiting_connection_holds_what_its_habit_asks_for_and_no_more() {
+        for (size, waiting) in [(300, 1024), (1_500, 2048), (3_000, 4096), (100_000, INPUT_BYTES)] {
+            let mut memory = BufferPool::new(1 << 20);
+            [1_500, 3_000, 6_000, 12_000, 16_384]
+                .into_iter()
+                .for_each(|bytes| memory.give(Buffer::with_capacity(bytes)));
+            let mut input = Input::new();
+            input.disarm(Buffer::from(vec![1; size]));
+            input.consume(&header(u32::try_from(size).expect("a small frame")), &mut memory);
+            assert_eq!(input.buffer.map(|buffer| buffer.capacity()), Some(waiting), "{size}");
+        }
+    }
 }

@@ -16,20 +16,33 @@ use super::poll::PollPart;
 /// What an entry costs besides its bytes, about.
 const ENTRY_BYTES: usize = 512;
 
+/// What is kept of batches that were just executed, and at most a quarter of all. Who reads behind the producers needs the last ones
+/// only, and each lies in memory of its own: a page that nobody had before costs more than to receive and to write what is put
+/// into it.
+const TAIL_BYTES_MAX: usize = 64 << 20;
+
 /// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a place once is
 /// there until a compaction is adopted, or is gone.
 type Key = (u64, u64, u64);
 
-/// Pieces of logs, those that were not used for longest go first.
+/// Pieces of logs.
 #[derive(Debug)]
 pub(super) struct PollCache {
     kept: BTreeMap<Key, Kept>,
-    by_use: BTreeSet<(u64, Key)>,
+    /// Those that were executed, and those that were read.
+    executed: Shelf,
+    read: Shelf,
     uses: u64,
-    bytes: usize,
-    bytes_max: usize,
     /// Memory of reads that fell out of it, for other reads.
     released: Vec<Buffer>,
+}
+
+/// Pieces that share a bound: those that were not used for longest go first.
+#[derive(Debug, Default)]
+struct Shelf {
+    by_use: BTreeSet<(u64, Key)>,
+    bytes: usize,
+    bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -76,6 +89,11 @@ impl Piece {
         };
         let batches = found.batches.iter().map_while(known).collect();
         Self { batches, bytes: Shared::Read(Arc::new(buffer)) }
+    }
+
+    /// Whether it never left the memory.
+    const fn was_executed(&self) -> bool {
+        matches!(self.bytes, Shared::Executed(_))
     }
 
     /// The first batch.
@@ -153,21 +171,30 @@ impl Shared {
     }
 }
 
+impl Shelf {
+    /// What goes next, if there is too much.
+    fn surplus(&self) -> Option<Key> {
+        self.by_use.first().filter(|_| self.bytes > self.bytes_max).map(|(_, oldest)| *oldest)
+    }
+}
+
 impl PollCache {
-    pub(super) const fn new(bytes_max: usize) -> Self {
-        Self {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        let mut cache = Self {
             kept: BTreeMap::new(),
-            by_use: BTreeSet::new(),
+            executed: Shelf::default(),
+            read: Shelf::default(),
             uses: 0,
-            bytes: 0,
-            bytes_max,
             released: Vec::new(),
-        }
+        };
+        cache.set_bytes_max(bytes_max);
+        cache
     }
 
     /// Holds at most so many bytes from now on.
     pub(super) fn set_bytes_max(&mut self, bytes_max: usize) {
-        self.bytes_max = bytes_max;
+        self.executed.bytes_max = (bytes_max / 4).min(TAIL_BYTES_MAX);
+        self.read.bytes_max = bytes_max - self.executed.bytes_max;
         self.shrink();
     }
 
@@ -177,20 +204,24 @@ impl PollCache {
         let key = (group, generation, base_offset);
         self.remove(key);
         self.uses += 1;
-        self.bytes += piece.held() + ENTRY_BYTES;
-        self.by_use.insert((self.uses, key));
-        self.kept.insert(key, Kept { used: self.uses, piece });
+        let used = self.uses;
+        let shelf = self.shelf_of(&piece);
+        shelf.bytes += piece.held() + ENTRY_BYTES;
+        shelf.by_use.insert((used, key));
+        self.kept.insert(key, Kept { used, piece });
         self.shrink();
     }
 
     /// The piece that may have the message of an offset.
     pub(super) fn get(&mut self, group: u64, generation: u64, offset: u64) -> Option<&mut Piece> {
         let (from, to) = ((group, generation, 0), (group, generation, offset));
-        let (key, kept) = self.kept.range_mut(from..=to).next_back()?;
-        self.by_use.remove(&(kept.used, *key));
-        self.uses += 1;
-        kept.used = self.uses;
-        self.by_use.insert((self.uses, *key));
+        let Self { kept, executed, read, uses, .. } = self;
+        let (key, kept) = kept.range_mut(from..=to).next_back()?;
+        let shelf = if kept.piece.was_executed() { executed } else { read };
+        shelf.by_use.remove(&(kept.used, *key));
+        *uses += 1;
+        kept.used = *uses;
+        shelf.by_use.insert((*uses, *key));
         Some(&mut kept.piece)
     }
 
@@ -215,18 +246,21 @@ impl PollCache {
 
     fn remove(&mut self, key: Key) {
         if let Some(Kept { used, piece }) = self.kept.remove(&key) {
-            self.by_use.remove(&(used, key));
-            self.bytes -= piece.held() + ENTRY_BYTES;
+            let shelf = self.shelf_of(&piece);
+            shelf.by_use.remove(&(used, key));
+            shelf.bytes -= piece.held() + ENTRY_BYTES;
             if let Shared::Read(buffer) = piece.bytes {
                 self.released.extend(Arc::into_inner(buffer));
             }
         }
     }
 
+    const fn shelf_of(&mut self, piece: &Piece) -> &mut Shelf {
+        if piece.was_executed() { &mut self.executed } else { &mut self.read }
+    }
+
     fn shrink(&mut self) {
-        while self.bytes > self.bytes_max
-            && let Some((_, oldest)) = self.by_use.first().copied()
-        {
+        while let Some(oldest) = self.executed.surplus().or_else(|| self.read.surplus()) {
             self.remove(oldest);
         }
     }
@@ -247,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_goes_first_and_the_bound_holds() {
-        let mut cache = PollCache::new(10_000);
+        let mut cache = PollCache::new(40_000);
         for base_offset in 0..3 {
             cache.keep(1, 0, piece(base_offset, 2000));
         }
@@ -255,14 +289,15 @@ mod tests {
         cache.keep(1, 0, piece(3, 3000));
         let kept: Vec<u64> = cache.kept.keys().map(|(.., base_offset)| *base_offset).collect();
         assert_eq!(kept, [0, 2, 3]);
-        assert!(cache.bytes <= 10_000);
+        assert!(cache.executed.bytes <= 10_000);
         cache.keep(1, 0, piece(4, 20_000));
-        assert_eq!((cache.bytes, cache.kept.len(), cache.by_use.len()), (0, 0, 0), "too large by itself");
+        let left = (cache.executed.bytes, cache.kept.len(), cache.executed.by_use.len());
+        assert_eq!(left, (0, 0, 0), "too large by itself");
     }
 
     #[test]
     fn another_generation_or_group_has_nothing_of_it() {
-        let mut cache = PollCache::new(100_000);
+        let mut cache = PollCache::new(400_000);
         cache.keep(1, 5, piece(10, 100));
         assert!(cache.get(1, 5, 10).is_some() && cache.get(1, 5, 11).is_some());
         assert!(
@@ -272,6 +307,6 @@ mod tests {
         cache.forget_between(1, 11, 20);
         assert_eq!(cache.kept.keys().map(|(.., begins)| *begins).collect::<Vec<_>>(), [10]);
         cache.forget(1);
-        assert_eq!((cache.bytes, cache.by_use.len()), (0, 0));
+        assert_eq!((cache.executed.bytes, cache.executed.by_use.len()), (0, 0));
     }
 }

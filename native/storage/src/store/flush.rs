@@ -56,7 +56,7 @@ impl Group {
 
     fn append(&self, limits: &StoreLimits) -> (Running, Plan) {
         let start = self.tail.as_ref().map_or(0, |tail| tail.bytes);
-        let partial = self.tail.as_ref().map_or(&[] as &[u8], |tail| &tail.partial);
+        let partial = self.tail.as_ref().map_or_else(Vec::new, |tail| tail.partial.clone());
         let (mut count, mut bytes) = (0, 0);
         for batch in &self.pending {
             let with = bytes + batch.bytes.len();
@@ -66,10 +66,9 @@ impl Group {
             }
             (count, bytes) = (count + 1, with);
         }
-        let mut pieces: Vec<&[u8]> = vec![partial];
-        pieces.extend(self.pending.iter().take(count).map(|batch| batch.bytes.as_slice()));
+        let batches = self.pending.iter().take(count).map(|batch| batch.bytes.clone()).collect();
         let offset = start - partial.len() as u64;
-        let buffer = paged(&pieces);
+        let end = (start + bytes as u64).next_multiple_of(PAGE as u64);
         let mut plan = Plan::new();
         self.make_directory(&mut plan);
         let fresh = self.tail.is_none();
@@ -79,8 +78,7 @@ impl Group {
             // A purge that was cut short may have left a file of this name.
             plan.push(Step::Remove(path.clone()));
         }
-        let end = offset + buffer.len() as u64;
-        plan.push(Step::Write { path: path.clone(), offset, buffer, batches: true });
+        plan.push(Step::Append { path: path.clone(), offset, partial, batches });
         plan.extend(self.stale_bytes(end).map(|(offset, buffer)| Step::Write {
             path: path.clone(),
             offset,

@@ -1,6 +1,7 @@
 //! Work on files, as a list of steps done one after the other.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ng_io::{Buffer, IoError};
 use thiserror::Error;
@@ -25,6 +26,17 @@ pub enum Step {
         buffer: Buffer,
         /// Whether the file is one of batches, which bypasses the page cache where the others of the node do.
         batches: bool,
+    },
+    /// Writes batches into a file of batches, made if missing: whole pages, laid out in memory that was used before.
+    Append {
+        /// Which file.
+        path: PathBuf,
+        /// Position in it, at a page.
+        offset: u64,
+        /// What stands there already of the page.
+        partial: Vec<u8>,
+        /// What comes behind that.
+        batches: Vec<Arc<Vec<u8>>>,
     },
     /// Brings what was written into a file to stable storage.
     Sync {
@@ -104,6 +116,7 @@ impl Step {
             Self::Remove(path) | Self::Rename { to: path, .. } | Self::Link { to: path, .. } => path,
             Self::Retire { from: path, .. }
             | Self::Write { path, .. }
+            | Self::Append { path, .. }
             | Self::Sync { path, .. }
             | Self::Read { path, .. } => path,
         }
@@ -129,13 +142,16 @@ pub fn replace(plan: &mut Plan, path: PathBuf, bytes: Vec<u8>) {
 /// Bytes in memory for direct I/O, zero to the end of the last page.
 #[must_use]
 pub(super) fn paged(pieces: &[&[u8]]) -> Buffer {
+    let bytes = pieces.iter().map(|piece| piece.len()).sum();
+    lay_out(pieces.iter().copied(), Buffer::aligned(bytes))
+}
+
+/// The same in an empty buffer for direct I/O.
+#[must_use]
+pub(super) fn lay_out<'a>(pieces: impl Iterator<Item = &'a [u8]>, mut buffer: Buffer) -> Buffer {
     const ZERO: [u8; PAGE] = [0; PAGE];
-    let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
-    let mut buffer = Buffer::aligned(bytes);
-    for piece in pieces {
-        buffer.extend_from_slice(piece);
-    }
-    let missing = bytes.next_multiple_of(PAGE) - bytes;
+    pieces.for_each(|piece| buffer.extend_from_slice(piece));
+    let missing = buffer.len().next_multiple_of(PAGE) - buffer.len();
     buffer.extend_from_slice(&ZERO[..missing]);
     buffer
 }

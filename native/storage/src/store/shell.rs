@@ -8,13 +8,13 @@ use ng_io::{
     Buffer, BufferPool, Completion, Driver, FileOptions, Handle, IoError, Operation, Outcome, Token,
 };
 
-use super::plan::{Plan, PlanFault, PlanResult, Step};
+use super::plan::{Plan, PlanFault, PlanResult, Step, lay_out};
 use crate::PAGE;
 
 /// Bytes asked for at first of a file that is read whole.
 const READ_ALL: usize = 64 * 1024;
 
-/// Memory of reads that is kept for reads to come.
+/// Memory of reads and of batches that were written, kept for those to come.
 const SPARE_BYTES_MAX: usize = 16 << 20;
 
 /// Runs plans, at most one in each of a fixed number of lanes.
@@ -181,6 +181,10 @@ impl PlanShell {
                 self.lanes[lane].read.push(Some(buffer));
                 Ok(None)
             }
+            (Step::Append { .. }, Outcome::Written { buffer, result }) => {
+                self.spare.give(buffer);
+                result.map(|()| None)
+            }
             (_, Outcome::Written { result, .. } | Outcome::Synced(result) | Outcome::Named(result)) => {
                 result.map(|()| None)
             }
@@ -195,6 +199,14 @@ impl PlanShell {
         match step {
             Step::Write { offset, buffer, .. } => {
                 Operation::WriteAt { file, buffer: std::mem::take(buffer), offset: *offset, sync: false }
+            }
+            Step::Append { offset, partial, batches, .. } => {
+                let bytes = partial.len() + batches.iter().map(|batch| batch.len()).sum::<usize>();
+                let room = bytes.next_multiple_of(PAGE);
+                let buffer = self.spare.take(room).unwrap_or_else(|| Buffer::aligned(room));
+                let pieces = std::iter::once(&*partial).chain(batches.iter().map(|batch| &**batch));
+                let buffer = lay_out(pieces.map(Vec::as_slice), buffer);
+                Operation::WriteAt { file, buffer, offset: *offset, sync: false }
             }
             Step::Read { offset, length, .. } => {
                 let mut buffer = self.spare.take(*length).unwrap_or_else(|| Buffer::aligned(*length));
@@ -214,6 +226,7 @@ impl PlanShell {
             Step::Write { batches, .. } => {
                 FileOptions { direct: self.direct && *batches, ..FileOptions::WRITE }
             }
+            Step::Append { .. } => FileOptions { direct: self.direct, ..FileOptions::WRITE },
             Step::Sync { batches, .. } => {
                 FileOptions { create: false, direct: self.direct && *batches, ..FileOptions::WRITE }
             }

@@ -64,8 +64,11 @@ class Ledger:
         self._held[lease.lease] = Held(lease, expires, held)
 
     def remove(self, name: str) -> None:
-        """Forgets a lease."""
-        for file, _ in _segments(self._held.pop(name).lease):
+        """Forgets a lease; one that is forgotten already stays so."""
+        held = self._held.pop(name, None)
+        if held is None:
+            return
+        for file, _ in _segments(held.lease):
             before = self._size(file)
             del self._sizes[file][name]
             self.bytes -= before - self._size(file)
@@ -78,6 +81,11 @@ class Ledger:
     def expired(self, now: int) -> list[str]:
         """Those whose time is over."""
         return [held.lease.lease for held in self if held.expires <= now]
+
+    def has_expired(self, name: str, now: int) -> bool:
+        """Whether a lease is there still and its time is over."""
+        held = self._held.get(name)
+        return held is not None and held.expires <= now
 
     def next_expiry(self) -> int | None:
         """When the next one ends."""

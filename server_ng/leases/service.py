@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -113,15 +114,18 @@ class Leases:
         while True:
             self._changed.clear()
             for name in self.ledger.expired(self.clock()):
+                # While another one was removed, this one may have been renewed or released.
+                if not self.ledger.has_expired(name, self.clock()):
+                    continue
                 self.tally.expired += 1
                 _log.info("lease_expired", lease=name)
                 await self._remove(name)
             next_expiry = self.ledger.next_expiry()
             wait = None if next_expiry is None else max(0.01, (next_expiry - self.clock()) / _MICROS)
-            try:
-                await asyncio.wait_for(self._changed.wait(), wait)
-            except TimeoutError:
-                continue
+            # Not wait_for: that of Python 3.11 forgets a cancellation that comes with the event.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._changed.wait()
 
     async def serve(self, request: Request) -> dict[str, Any]:
         """Does what is asked; raises `LeaseRefusedError`."""

@@ -7,32 +7,18 @@ import pytest
 
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.requests import Release, Renew
-from server_ng.leases.service import Leases, Limits, Topic
-from server_ng.leases.shards import ShardAdoptions, ShardCuts
-from tests.support.lease_files import BASE_TIME, CLUSTER, Message, segment, write_lease
+from server_ng.leases.service import Leases
+from tests.support.lease_files import BASE_TIME
+from tests.unit.leases.node_leases import Clock, leases_of, write_lease_until
 
 EXPIRES = BASE_TIME + 60_000_000
 RENEW = Renew("one", 600)
 
 
-def no_topic(stream: str | int, topic: str | int) -> Topic:
-    """Metadata without streams."""
-    raise LeaseRefusedError(Refusal.UNKNOWN_STREAM, f"no {stream}/{topic}")
-
-
 async def loaded(root: Path) -> Leases:
     """The leases of a node that left one behind."""
-    write_lease(root / "one", {0: [segment([[Message(0, b"x")]])]})
-    (root / "one" / "expires").write_text(f"{EXPIRES}\n")
-    leases = Leases(
-        root=root,
-        limits=Limits(ttl_max=3600, count_max=4, bytes_max=1 << 20, cut_timeout=10),
-        cluster=lambda: CLUSTER,
-        find=no_topic,
-        cuts=ShardCuts(lambda _record: None, lambda _group: 0),
-        adoptions=ShardAdoptions(lambda _record: None, lambda _group: 0),
-        clock=lambda: BASE_TIME,
-    )
+    write_lease_until(root, "one", EXPIRES)
+    leases = leases_of(root, Clock(BASE_TIME))
     await leases.load()
     return leases
 

@@ -10,9 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import structlog
+
 from server_ng.segments.lease import MANIFEST_NAME, Lease, LeaseError
 
 __all__ = ["LeaseFiles"]
+
+_log = structlog.get_logger()
 
 _EXPIRY_NAME: Final = "expires"
 _DIRECTORY_MODE: Final = 0o750
@@ -30,6 +34,9 @@ class LeaseFiles:
         if not self._root.is_dir():
             return
         for directory in sorted(self._root.iterdir()):
+            if directory.is_symlink() or not directory.is_dir():
+                _log.warning("not_a_lease", path=str(directory))
+                continue
             try:
                 lease = Lease.read(directory)
                 expiry = int((directory / _EXPIRY_NAME).read_text())
@@ -67,11 +74,16 @@ class LeaseFiles:
         """Removes a lease; its manifest first, so that no reader takes up what is going."""
         path = self.path(lease)
         (path / MANIFEST_NAME).unlink(missing_ok=True)
-        for directory, _, names in os.walk(path, topdown=False):
-            for name in names:
+        for directory, folders, names in os.walk(path, topdown=False):
+            for name in (*names, *_links(directory, folders)):
                 # The last link to a segment takes its blocks along.
                 await _off_the_loop(os.unlink, Path(directory, name))
             await _off_the_loop(os.rmdir, directory)
+
+
+def _links(directory: str, folders: Iterable[str]) -> Iterator[str]:
+    """Names of folders that are elsewhere."""
+    return (name for name in folders if Path(directory, name).is_symlink())
 
 
 async def _replace(path: Path, content: bytes) -> None:

@@ -28,6 +28,8 @@ _PARTITIONS_AT_ONCE: Final = 64
 _CUTS_AT_ONCE: Final = 4
 # Whose files are looked at, at a time: each takes a thread and the disk.
 _ADOPTIONS_AT_ONCE: Final = 2
+# Between two tries to remove what is left of a lease.
+_AGAIN_SECONDS: Final = 10.0
 _MICROS: Final = 1_000_000
 
 
@@ -94,6 +96,8 @@ class Leases:
     _verifying: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_ADOPTIONS_AT_ONCE))
     _adopting: set[int] = field(default_factory=set)
     """Groups that have an adoption under way."""
+    _left: set[str] = field(default_factory=set)
+    """Ended ones whose files could not be removed yet."""
     _making: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -107,12 +111,14 @@ class Leases:
             if lease is not None and lease.lease == name and expires > now:
                 self.ledger.add(lease, expires)
             else:
-                await self._files.remove(name)
+                await self._clear(name)
 
     async def expire(self) -> None:
         """Ends leases whose time is over, for ever."""
         while True:
             self._changed.clear()
+            for name in sorted(self._left):
+                await self._clear(name)
             for name in self.ledger.expired(self.clock()):
                 # While another one was removed, this one may have been renewed or released.
                 if not self.ledger.has_expired(name, self.clock()):
@@ -120,12 +126,19 @@ class Leases:
                 self.tally.expired += 1
                 _log.info("lease_expired", lease=name)
                 await self._remove(name)
-            next_expiry = self.ledger.next_expiry()
-            wait = None if next_expiry is None else max(0.01, (next_expiry - self.clock()) / _MICROS)
             # Not wait_for: that of Python 3.11 forgets a cancellation that comes with the event.
             with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
+                async with asyncio.timeout(self._patience()):
                     await self._changed.wait()
+
+    def _patience(self) -> float | None:
+        """Seconds until there is something to end; None for ever."""
+        again = _AGAIN_SECONDS if self._left else None
+        next_expiry = self.ledger.next_expiry()
+        if next_expiry is None:
+            return again
+        wait = max(0.01, (next_expiry - self.clock()) / _MICROS)
+        return wait if again is None else min(wait, again)
 
     async def serve(self, request: Request) -> dict[str, Any]:
         """Does what is asked; raises `LeaseRefusedError`."""
@@ -286,13 +299,19 @@ class Leases:
         await self._clear(name)
 
     async def _clear(self, name: str) -> None:
-        """What cannot be removed now is removed at the next start."""
+        """What cannot be removed now is tried again: a shard or a job may have put a file there meanwhile."""
         try:
             await self._files.remove(name)
-        except FileNotFoundError:
-            return
         except OSError as error:
-            _log.warning("lease_not_removed", lease=name, reason=error.strerror)
+            if not self._files.path(name).exists():
+                # Somebody else removed it at the same time.
+                self._left.discard(name)
+            elif name not in self._left:
+                _log.warning("lease_not_removed", lease=name, reason=error.strerror)
+                self._left.add(name)
+                self._changed.set()
+        else:
+            self._left.discard(name)
 
 
 def _unwritten(error: OSError) -> LeaseRefusedError:

@@ -1,6 +1,7 @@
 """Leases that end by themselves, while jobs ask for things."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -34,6 +35,11 @@ class SlowRemoval:
             await self.ended.put(name)
 
         monkeypatch.setattr(LeaseFiles, "remove", remove)
+
+
+def names(folder: Path) -> list[str]:
+    """What is in a folder."""
+    return sorted(path.name for path in folder.iterdir())
 
 
 @asynccontextmanager
@@ -88,3 +94,37 @@ async def test_what_is_renewed_while_another_one_is_removed_goes_on(
         assert await slow.ended.get() == "a"
     assert [held.lease.lease for held in leases.ledger] == ["b"]
     assert (tmp_path / "b" / "manifest.json").exists()
+
+
+async def test_what_could_not_be_removed_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lease_until(tmp_path, "a", BASE_TIME - SECOND)
+    whole = LeaseFiles.remove
+    ended = asyncio.Event()
+
+    async def remove(files: LeaseFiles, name: str) -> None:
+        await whole(files, name)
+        ended.set()
+
+    async def refuse(files: LeaseFiles, name: str) -> None:
+        monkeypatch.setattr(LeaseFiles, "remove", remove)
+        raise OSError(errno.ENOTEMPTY, "Directory not empty", str(files.path(name)))
+
+    monkeypatch.setattr(LeaseFiles, "remove", refuse)
+    leases = leases_of(tmp_path, Clock(BASE_TIME))
+    await leases.load()
+    assert (tmp_path / "a").exists()
+    async with expiring(leases):
+        await ended.wait()
+    assert not (tmp_path / "a").exists()
+
+
+async def test_what_is_no_lease_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("somebody's")
+    (tmp_path / "elsewhere").symlink_to(tmp_path)
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "link").symlink_to(tmp_path)
+    leases = leases_of(tmp_path, Clock(BASE_TIME))
+    await leases.load()
+    assert names(tmp_path) == ["elsewhere", "notes.txt"]

@@ -86,7 +86,7 @@ def _run(
     ends = [cut.last_offset for cut in left]
     if not left or output.first_offset != left[0].first_offset or output.last_offset not in ends:
         raise _bad(
-            f"{output.path}: offsets {output.first_offset} to {output.last_offset} are not those of whole "
+            f"{output.path!r}: offsets {output.first_offset} to {output.last_offset} are not those of whole "
             "inputs, each once and in order."
         )
     count = ends.index(output.last_offset) + 1
@@ -98,13 +98,13 @@ def _check(partition: int, each: Replacement) -> None:
     before = max(cut.generation for cut in each.run)
     if output.generation <= before:
         raise _bad(
-            f"{output.path}: generation {output.generation} is not above {before}, that of its inputs."
+            f"{output.path!r}: generation {output.generation} is not above {before}, that of its inputs."
         )
     name = f"outputs/{partition}/{segment_name(output.first_offset, output.generation)}"
     if output.path != name:
         raise _bad(f"{output.path!r} must be {name}.")
     if not 0 < output.messages <= sum(cut.messages for cut in each.run) or not output.bytes:
-        raise _bad(f"{output.path}: {output.messages} messages are not some of those of its inputs.")
+        raise _bad(f"{output.path!r}: {output.messages} messages are not some of those of its inputs.")
 
 
 def _bad(message: str) -> LeaseRefusedError:

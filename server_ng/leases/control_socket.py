@@ -24,6 +24,8 @@ _log = structlog.get_logger()
 _PATH_BYTES_MAX: Final = 107
 _LINE_BYTES_MAX: Final = 1 << 20
 _CONNECTIONS_MAX: Final = 64
+# For requests that run when the server stops.
+_DRAIN_SECONDS: Final = 5.0
 
 
 def bind(runtime_path: Path, group: str | None) -> socket.socket:
@@ -61,6 +63,9 @@ class ControlSocket:
         self._serve = serve
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.StreamWriter] = set()
+        self._stopping = False
+        self._running = 0
+        self._none_runs = asyncio.Event()
 
     @property
     def path(self) -> Path:
@@ -74,12 +79,18 @@ class ControlSocket:
         )
 
     async def stop(self) -> None:
-        """Accepts nobody, and ends every connection."""
+        """Accepts nobody, lets requests that run have their answer, and ends every connection."""
+        self._stopping = True
         self._path.unlink(missing_ok=True)
         if self._server is None:
             self._listener.close()
             return
         self._server.close()
+        if self._running:
+            self._none_runs.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DRAIN_SECONDS):
+                    await self._none_runs.wait()
         for writer in list(self._connections):
             writer.close()
 
@@ -90,16 +101,28 @@ class ControlSocket:
                 refusal = LeaseRefusedError(Refusal.BUSY, f"{_CONNECTIONS_MAX} jobs are connected already.")
                 await _write(writer, _refused(refusal))
                 return
-            while line := await self._line(reader, writer):
-                await _write(writer, await self._answer(line))
+            while (line := await self._line(reader, writer)) and not self._stopping:
+                await self._serve_line(writer, line)
         except (ConnectionError, asyncio.IncompleteReadError):
             # The job has gone; what it has of leases ends by itself.
             return
+        except Exception:
+            # What one job does to its connection is no fault of the server.
+            _log.exception("control_connection_failed")
         finally:
             self._connections.discard(writer)
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+    async def _serve_line(self, writer: asyncio.StreamWriter, line: bytes) -> None:
+        self._running += 1
+        try:
+            await _write(writer, await self._answer(line))
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._none_runs.set()
 
     async def _line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         try:
@@ -124,5 +147,6 @@ def _refused(error: LeaseRefusedError) -> dict[str, Any]:
 
 
 async def _write(writer: asyncio.StreamWriter, answer: dict[str, Any]) -> None:
-    writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+    # Of ASCII alone: a text of a job may be none that has bytes.
+    writer.write(json.dumps(answer).encode() + b"\n")
     await writer.drain()

@@ -37,9 +37,12 @@ class ShardCuts:
         self._owner = owner
         self._tokens = 0
         self._waiting: dict[int, _Waiting] = {}
+        self._closed = False
 
     async def cut(self, group: int, directory: Path) -> Contents:
         """Names the segments of a group in a directory; raises `LeaseRefusedError`."""
+        if self._closed:
+            raise _stopping()
         self._tokens += 1
         token = self._tokens
         waiting = _Waiting(asyncio.get_running_loop().create_future())
@@ -79,10 +82,11 @@ class ShardCuts:
                 waiting.done.set_exception(LeaseRefusedError(Refusal.FAILED, message))
 
     def close(self) -> None:
-        """Nothing more is said: who waits is told so."""
+        """Nothing more is said: who waits, or still asks, is told so."""
+        self._closed = True
         for waiting in self._waiting.values():
             if not waiting.done.done():
-                waiting.done.set_exception(LeaseRefusedError(Refusal.STOPPING, "The server is stopping."))
+                waiting.done.set_exception(_stopping())
 
 
 class ShardAdoptions:
@@ -94,9 +98,12 @@ class ShardAdoptions:
         self._owner = owner
         self._tokens = 0
         self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._closed = False
 
     async def adopt(self, group: int, swap: bytes, directory: Path) -> None:
         """Lets files take the place of segments of a group; raises `LeaseRefusedError`."""
+        if self._closed:
+            raise _stopping()
         self._tokens += 1
         token = self._tokens
         done = asyncio.get_running_loop().create_future()
@@ -118,10 +125,15 @@ class ShardAdoptions:
             done.set_exception(_refused(adopted))
 
     def close(self) -> None:
-        """Nothing more is said: who waits is told so."""
+        """Nothing more is said: who waits, or still asks, is told so."""
+        self._closed = True
         for done in self._waiting.values():
             if not done.done():
-                done.set_exception(LeaseRefusedError(Refusal.STOPPING, "The server is stopping."))
+                done.set_exception(_stopping())
+
+
+def _stopping() -> LeaseRefusedError:
+    return LeaseRefusedError(Refusal.STOPPING, "The server is stopping.")
 
 
 def _refused(adopted: Adopted) -> LeaseRefusedError:

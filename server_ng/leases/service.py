@@ -282,6 +282,7 @@ class Leases:
             topic=topic.name,
             cut_at=self.clock(),
             partitions=tuple(map(_partition, places, contents)),
+            whole=len(places) == len(topic.places),
         )
 
     def _check_budget(self, lease: Lease) -> None:

@@ -87,6 +87,8 @@ class Lease:
     """Microseconds since the Unix epoch."""
     partitions: tuple[PartitionCut, ...]
     """Ascending."""
+    whole: bool = True
+    """Whether those are all partitions that the topic had."""
 
     def encode(self) -> str:
         """The text of the manifest."""
@@ -115,6 +117,7 @@ class Lease:
             topic=fields.text("topic"),
             cut_at=fields.number("cut_at", _U64_END),
             partitions=tuple(_partition(f"partitions[{at}]", each) for at, each in fields.list("partitions")),
+            whole=fields.flag("whole"),
         )
         _ascending("partitions", (cut.partition for cut in lease.partitions))
         return lease
@@ -209,6 +212,12 @@ class _Fields:
 
     def is_none(self, name: str) -> bool:
         return self._value(name) is None
+
+    def flag(self, name: str) -> bool:
+        value = self._value(name)
+        if not isinstance(value, bool):
+            raise LeaseError(f"{self._where}.{name}: {value!r} is neither true nor false")
+        return value
 
     def number(self, name: str, end: int) -> int:
         value = self._value(name)

@@ -68,7 +68,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begun = Progress.of(start)
         lease = (self._current() if self._frozen else self._fresh()).lease
         self._check(begun, lease)
-        begins = {cut.partition: begin(begun, cut) for cut in lease.partitions}
+        begins = {cut.partition: begin(begun, lease, cut) for cut in lease.partitions}
         match limit:
             case ReadMaxRows(max_rows=rows):
                 ends = by_rows(begins, lease.partitions, rows)

@@ -165,6 +165,35 @@ def test_what_was_deleted_unread_is_told(table: WrittenTable, leased: Callable[.
     assert table.places() == [*FIRST[:10], *((0, offset) for offset in range(15, 20))]
 
 
+def test_an_older_lease_moves_nothing_back(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
+    export(leased({0: [sealed(0, 20)]}), table.open(), RAW, on_threads)
+    older = {0: [sealed(0, 10)], 1: [sealed(0, 7, partition=1, group=8)]}
+    export(leased(older), table.open(), RAW, on_threads)
+    assert table.places() == FIRST
+    assert export(leased(first_state()), table.open(), RAW, on_threads) is None
+
+
+@pytest.mark.parametrize("accept_loss", [False, True])
+def test_a_lease_of_some_partitions_leaves_the_others_where_they_are(
+    table: WrittenTable, leased: Callable[..., HeldLease], accept_loss: bool
+) -> None:
+    export(leased(first_state()), table.open(), RAW, on_threads)
+    settings = replace(RAW, accept_loss=accept_loss)
+    done = export(leased({0: second_state()[0]}, whole=False), table.open(), settings, on_threads)
+    assert done is not None
+    assert done.rows == 5
+    assert export(leased(second_state()), table.open(), RAW, on_threads) is None
+    assert table.places() == SECOND
+
+
+def test_an_export_is_refused_in_its_own_words(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
+    export(leased(first_state()), table.open(), RAW, on_threads)
+    with pytest.raises(TopicChangedError, match="to another table"):
+        export(leased(first_state(), purge_generation=1), table.open(), RAW, on_threads)
+    with pytest.raises(DataLossError, match="give --accept-loss"):
+        export(leased({**first_state(), 0: [sealed(30, 5)]}), table.open(), RAW, on_threads)
+
+
 def test_other_columns_are_refused(
     table: WrittenTable, leased: Callable[..., HeldLease], tmp_path: Path
 ) -> None:

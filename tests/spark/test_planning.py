@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server_ng.segments.lease import Lease, PartitionCut, SegmentCut
+from server_ng.spark.errors import DataLossError, TopicChangedError
 from server_ng.spark.limits import Limits
 from server_ng.spark.options import EARLIEST, LATEST
 from server_ng.spark.pacing import by_bytes, by_rows, rows_between
@@ -114,6 +115,37 @@ def test_a_batch_over_a_topic_that_changed_again_is_empty_when_it_may_begin_anew
         start, advanced(start, lease_of(new), {0: 5}), lease_of(new), strict=True, restart=True
     )
     assert (whole.first, whole.end) == (0, 5)
+
+
+def test_progress_never_goes_back() -> None:
+    start = Progress("0" * 32, {0: Point(f"{0:016x}", 0, 200)})
+    older = lease_of(cut_of(0, [100]), cut_of(1, [5]))
+    end = advanced(start, older, {0: 100, 1: 5})
+    assert {partition: point.offset for partition, point in end.points.items()} == {0: 200, 1: 5}
+    (one,) = between(start, end, older, strict=True, restart=False)
+    assert (one.cut.partition, one.first, one.end) == (1, 0, 5)
+
+
+def test_partitions_that_a_lease_lacks_stay_where_they_were() -> None:
+    start = Progress("0" * 32, {0: Point(f"{0:016x}", 0, 5), 1: Point(f"{1:016x}", 0, 7)})
+    part = replace(lease_of(cut_of(0, [9])), whole=False)
+    end = advanced(start, part, {0: 9})
+    assert {partition: point.offset for partition, point in end.points.items()} == {0: 9, 1: 7}
+    (one,) = between(start, end, part, strict=True, restart=False)
+    assert (one.first, one.end) == (5, 9)
+    with pytest.raises(DataLossError, match="partition 1 of s/t was deleted"):
+        between(start, end, replace(part, whole=True), strict=True, restart=False)
+
+
+def test_the_same_groups_of_another_cluster_are_begun_anew() -> None:
+    cut = cut_of(0, [9])
+    start = Progress("1" * 32, {0: Point(cut.group_id, 0, 5)})
+    end = advanced(start, lease_of(cut), {0: 9})
+    (whole,) = between(start, end, lease_of(cut), strict=True, restart=True)
+    assert (whole.first, whole.end) == (0, 9)
+    assert between(start, start, lease_of(cut), strict=True, restart=True) == []
+    with pytest.raises(TopicChangedError, match="is of cluster 0000"):
+        between(start, end, lease_of(cut), strict=True, restart=False)
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,8 @@ def write_lease(
     groups: Mapping[int, int] | None = None,
     purge_generation: int = 0,
     first_offset: int | None = None,
+    cluster: str = CLUSTER,
+    whole: bool = True,
 ) -> Lease:
     """Writes the files of a lease and its manifest."""
     cuts = []
@@ -154,7 +156,7 @@ def write_lease(
                 segments=tuple(each.cut for each in segments),
             )
         )
-    lease = Lease(directory.name, CLUSTER, stream, topic, CUT_AT, tuple(cuts))
+    lease = Lease(directory.name, cluster, stream, topic, CUT_AT, tuple(cuts), whole)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / MANIFEST_NAME).write_text(lease.encode())
     return lease

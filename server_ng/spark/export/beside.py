@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from server_ng.segments.lease import Lease
 from server_ng.spark.export.rows import DEAD_LETTER_SCHEMA
-from server_ng.spark.export.target import ExportCommit
+from server_ng.spark.export.target import EXPORT_REMEDIES, ExportCommit
 from server_ng.spark.progress import Progress, check
 
 __all__ = ["Rows", "WithDeadLetters"]
@@ -43,7 +43,7 @@ class WithDeadLetters:
         found = self._rows.begin(schema, lease)
         if self._wanted:
             self._there = self._letters.begin(DEAD_LETTER_SCHEMA, lease)
-            check(self._there, lease, strict=False, restart=False)
+            check(self._there, lease, strict=False, restart=False, remedies=EXPORT_REMEDIES)
         return found
 
     def staging(self, job: str) -> Path:

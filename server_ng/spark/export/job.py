@@ -13,7 +13,7 @@ from server_ng.spark.cutter import HeldLease
 from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
-from server_ng.spark.export.target import ExportCommit, Target
+from server_ng.spark.export.target import EXPORT_REMEDIES, ExportCommit, Target
 from server_ng.spark.export.writing import DeadLetters, WriteTask, runs, write
 from server_ng.spark.limits import Limits
 from server_ng.spark.meter import Told, untold
@@ -56,7 +56,9 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
     lease, schema = leased.lease, settings.shape.schema()
     start = target.begin(schema, lease)
     end = advanced(start, lease, {cut.partition: cut.end_offset for cut in lease.partitions})
-    wanted = between(start, end, lease, strict=not settings.accept_loss, restart=False)
+    wanted = between(
+        start, end, lease, strict=not settings.accept_loss, restart=False, remedies=EXPORT_REMEDIES
+    )
     if not wanted:
         return None
     job = uuid4().hex

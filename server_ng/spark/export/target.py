@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 
 from server_ng.segments.lease import Lease
 from server_ng.spark.export.data_file import DataFile
-from server_ng.spark.progress import Progress
+from server_ng.spark.progress import Progress, Remedies
 
-__all__ = ["ExportCommit", "Target"]
+__all__ = ["EXPORT_REMEDIES", "ExportCommit", "Target"]
+
+EXPORT_REMEDIES: Final = Remedies("give --accept-loss", "export what it has now to another table")
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,20 @@ def test_other_columns_are_refused(
         export(leased(second_state()), table.open(), Settings(Shape.of("json", schema)), on_threads)
 
 
+def test_columns_of_another_type_are_refused(
+    table: WrittenTable, leased: Callable[..., HeldLease], tmp_path: Path
+) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"amount": "long"}')
+    first = {0: [segment([[Message(0, b'{"amount": 1}')]])]}
+    export(leased(first), table.open(), Settings(Shape.of("json", schema)), on_threads)
+    schema.write_text('{"amount": "string"}')
+    second = {0: [*first[0], segment([[Message(1, b'{"amount": "2"}')]])]}
+    with pytest.raises(OptionError, match="has other columns"):
+        export(leased(second), table.open(), Settings(Shape.of("json", schema)), on_threads)
+    assert [row["amount"] for row in table.rows()] == [1]
+
+
 class TestParquet:
     """Steps of a commit, of which each may be the last."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction
 
@@ -42,12 +42,12 @@ class DeltaTarget:
         wanted = self._with_part(schema)
         by = [] if self._partition_by is PartitionBy.NOTHING else [self._partition_by.value]
         table = DeltaTable.create(self._folder, wanted, mode="ignore", partition_by=by)
-        names = [field.name for field in table.schema().fields]
-        if names != wanted.names:
-            raise OptionError(f"{self._folder} has other columns: {', '.join(names)}")
+        found = _columns(table.schema())
+        if found != _columns(Schema.from_arrow(wanted)):
+            raise OptionError(f"{self._folder} has other columns: {', '.join(found)}")
         if table.metadata().partition_columns != by:
-            found = ", ".join(table.metadata().partition_columns) or "nothing"
-            raise OptionError(f"{self._folder} is partitioned by {found}")
+            parts = ", ".join(table.metadata().partition_columns) or "nothing"
+            raise OptionError(f"{self._folder} is partitioned by {parts}")
         self._table = table
         points = {}
         for cut in lease.partitions:
@@ -109,6 +109,11 @@ class DeltaTarget:
             data_change=True,
             stats=json.dumps({"numRecords": file.rows}),
         )
+
+
+def _columns(schema: Schema) -> list[str]:
+    """Names and types."""
+    return [f"{field.name} {field.type}" for field in schema.fields]
 
 
 def _identity(cluster: str, group_id: str, purge_generation: int) -> int:

@@ -51,8 +51,7 @@ class IcebergTarget:
             with table.transaction() as transaction:
                 transaction.set_properties({_RETRIES: "0"})
         self._table = table
-        if table.schema().as_arrow().names != schema.names:
-            raise OptionError(f"{self._name} has other columns: {', '.join(table.schema().as_arrow().names)}")
+        self._compare(table, schema)
         self._partition(table)
         found = table.properties.get(_PROGRESS)
         return Progress("", {}) if found is None else Progress.of(json.loads(found))
@@ -82,6 +81,17 @@ class IcebergTarget:
                 transaction.set_properties({_PROGRESS: progress})
         except CommitFailedException as error:
             raise FencedError(f"{self._name}: another job committed first: {error}") from error
+
+    def _compare(self, table: "Table", schema: pa.Schema) -> None:
+        """Holds the columns of the table against those that are wanted."""
+        from pyiceberg.io.pyarrow import pyarrow_to_schema
+
+        found = [f"{field.name} {field.field_type}" for field in table.schema().fields]
+        if table.schema().column_names == schema.names:
+            wanted = pyarrow_to_schema(schema, table.schema().name_mapping)
+            if found == [f"{field.name} {field.field_type}" for field in wanted.fields]:
+                return
+        raise OptionError(f"{self._name} has other columns: {', '.join(found)}")
 
     def _partition(self, table: "Table") -> None:
         """Says how the table is partitioned while it is empty, and holds it to that from then on."""

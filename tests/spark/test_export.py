@@ -397,6 +397,36 @@ def test_json_payloads_become_columns_and_dead_letters(
     assert found[3]["reason"] == "amount: '5' is not a number of 64 bits"
 
 
+POISON = [
+    b"[" * 100_000,
+    b'{"ratio": ' + b"9" * 400 + b"}",
+    b'{"name": "\\ud800"}',
+    b'{"name": ' + b"[" * 900 + b"]" * 900 + b"}",
+    b'{"at": "0001-01-01T00:00:00+14:00"}',
+    b'{"at": "9999-12-31T23:59:59-14:00"}',
+    b'{"amount": ' + b"9" * 5000 + b"}",
+]
+
+
+def test_no_payload_ends_a_job_that_keeps_dead_letters(
+    tmp_path: Path, leased: Callable[..., HeldLease]
+) -> None:
+    payloads = [b'{"name": "first"}', *POISON, b'{"name": "last"}']
+    written = segment([[Message(offset, payload) for offset, payload in enumerate(payloads)]])
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"amount": "long", "name": "string", "at": "timestamp", "ratio": "double"}')
+    settings = Settings(Shape.of("json", schema), dead_letters=True)
+    table = WrittenTable("parquet", tmp_path / "lake")
+    done = export(leased({0: [written]}), table.open(), settings, on_threads)
+    assert done is not None
+    assert [row["name"] for row in table.rows()] == ["first", "last"]
+    (letters,) = (table.folder / "table" / "_dead_letters").iterdir()
+    found = pq.read_table(letters).to_pylist()
+    assert [row["value"] for row in found] == POISON
+    assert [row["offset"] for row in found] == list(range(1, 8))
+    assert all(row["reason"] for row in found)
+
+
 def test_avro_payloads_become_columns_and_dead_letters(
     tmp_path: Path, leased: Callable[..., HeldLease]
 ) -> None:
@@ -436,7 +466,15 @@ def test_avro_payloads_become_columns_and_dead_letters(
         ("json", "[]"),
         ("json", '{"a": "decimal"}'),
         ("json", "{"),
+        ("json", '{"offset": "long"}'),
+        ("json", '{"Key": "long"}'),
+        ("json", '{"a": "long", "A": "long"}'),
+        ("json", '{"a": ' + "[" * 100_000),
         ("avro", '"long"'),
+        ("avro", '{"type": "record", "fields": []}'),
+        ("avro", '{"type": "record", "name": "Event", "fields": [{"name": "a"}]}'),
+        ("avro", '{"type": "record", "name": "Event", "fields": [{"name": "a", "type": "none"}]}'),
+        ("avro", '{"type": "record", "name": "Event", "fields": [{"name": "offset", "type": "long"}]}'),
         ("raw", "{}"),
         ("xml", "{}"),
     ],

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.spark.cutter import HeldLease
+from server_ng.spark.errors import OptionError
 from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
@@ -54,6 +55,10 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
     Whatever ends it, and wherever, the table has all of it or nothing, and the next run goes on from there.
     """
     lease, schema = leased.lease, settings.shape.schema()
+    if settings.partition_by in (PartitionBy.DAY, PartitionBy.HOUR) and settings.partition_by in schema.names:
+        raise OptionError(
+            f"the schema names {settings.partition_by}, by which the table is to be partitioned"
+        )
     start = target.begin(schema, lease)
     end = advanced(start, lease, {cut.partition: cut.end_offset for cut in lease.partitions})
     wanted = between(

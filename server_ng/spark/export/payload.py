@@ -11,12 +11,23 @@ import pyarrow as pa
 
 from server_ng.spark.errors import OptionError
 
-__all__ = ["Decoder", "decoder"]
+__all__ = ["UNFIT", "Decoder", "decoder"]
+
+UNFIT: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    EOFError,
+    # A number beyond its column, or values within values without end.
+    OverflowError,
+    RecursionError,
+)
+"""What a payload that does not fit its schema may raise, here and where it becomes a value of Arrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The columns of a payload, and how it is read; raises `ValueError` for one that does not fit."""
+    """The columns of a payload, and how it is read; raises one of `UNFIT` where it does not fit."""
 
     fields: list[pa.Field]
     decode: Callable[[bytes], Mapping[str, Any]]
@@ -29,7 +40,7 @@ def decoder(value_format: str, declared: str) -> Decoder:
         raise OptionError(f"{value_format!r} is none of raw, json, avro")
     try:
         return made(json.loads(declared))
-    except (ValueError, TypeError, AttributeError) as error:
+    except (*UNFIT, AttributeError) as error:
         raise OptionError(f"the schema cannot be used: {error}") from error
 
 
@@ -53,7 +64,8 @@ def _of(*kinds: type) -> Callable[[Any], Any]:
 
 def _time(value: Any) -> datetime:
     found = datetime.fromisoformat(_of(str)(value))
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    # In UTC it may lie beyond the years that there are.
+    return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 _JSON_KINDS: Final[dict[str, tuple[pa.DataType, Callable[[Any], Any]]]] = {
@@ -80,7 +92,7 @@ def _json(declared: Any) -> Decoder:
             value = _of(dict)(found).get(name)
             try:
                 row[name] = None if value is None else check(value)
-            except ValueError as error:
+            except UNFIT as error:
                 raise ValueError(f"{name}: {error}") from error
         return row
 
@@ -106,14 +118,19 @@ def _avro(declared: Any) -> Decoder:
         import fastavro
     except ImportError as error:
         raise OptionError("payloads of Avro need the extra avro of server-ng") from error
-    schema: Any = fastavro.parse_schema(declared)
+    from fastavro.schema import SchemaParseException, UnknownType
+
+    try:
+        schema: Any = fastavro.parse_schema(declared)
+    except (SchemaParseException, UnknownType) as error:
+        raise ValueError(f"it is no schema of Avro: {error}") from error
     fields = [pa.field(field["name"], _avro_kind(field["name"], field["type"])) for field in schema["fields"]]
 
     def decode(payload: bytes) -> Mapping[str, Any]:
         stream = io.BytesIO(payload)
         try:
             row: Any = fastavro.schemaless_reader(stream, schema, None)
-        except (EOFError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
+        except UNFIT as error:
             raise ValueError(f"not a record of the schema: {error!r}") from error
         if stream.tell() != len(payload):
             raise ValueError(f"{len(payload) - stream.tell()} bytes follow the record")

@@ -1,5 +1,7 @@
 """What a topic becomes in a table: columns of its messages, and of payloads where a schema says how."""
 
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -8,7 +10,7 @@ import pyarrow as pa
 
 from server_ng.segments.columns import Columns
 from server_ng.spark.errors import OptionError
-from server_ng.spark.export.payload import Decoder, decoder
+from server_ng.spark.export.payload import UNFIT, Decoder, decoder
 
 __all__ = ["COLUMNS", "DEAD_LETTER_SCHEMA", "RAW_SCHEMA", "Rows", "Shape", "shaped"]
 
@@ -57,7 +59,13 @@ class Shape:
         """Of the table."""
         if self.value_format == "raw":
             return RAW_SCHEMA
-        return pa.schema([*_PLACE, *self.decoder().fields])
+        fields = [*_PLACE, *self.decoder().fields]
+        # Readers that know no cases would not tell them apart.
+        names = Counter(field.name.lower() for field in fields)
+        for field in fields[len(_PLACE) :]:
+            if names[field.name.lower()] > 1:
+                raise OptionError(f"the schema names {field.name!r}, which is a column of the table already")
+        return pa.schema(fields)
 
     def decoder(self) -> Decoder:
         """Reads one payload; made anew in each task."""
@@ -68,24 +76,37 @@ def shaped(raw: pa.RecordBatch, schema: pa.Schema, reader: Decoder | None) -> Ro
     """Splits a batch of raw messages in rows and dead letters."""
     if reader is None:
         return Rows(raw, raw.slice(0, 0))
-    decoded: list[Any] = []
-    good: list[int] = []
-    bad: list[int] = []
-    reasons: list[str] = []
+    fields = list(schema)[len(_PLACE) :]
+    decoded: dict[int, Mapping[str, Any]] = {}
+    reasons: dict[int, str] = {}
     for index, payload in enumerate(raw.column("value").to_pylist()):
         try:
-            decoded.append(reader.decode(payload))
-            good.append(index)
-        except ValueError as error:
-            bad.append(index)
-            reasons.append(str(error)[:500])
-    kept = raw.take(pa.array(good, pa.int64()))
-    values = [
-        pa.array([row[field.name] for row in decoded], field.type) for field in list(schema)[len(_PLACE) :]
-    ]
+            decoded[index] = reader.decode(payload)
+        except UNFIT as error:
+            reasons[index] = _reason(error)
+    try:
+        values = _arrays(decoded.values(), fields)
+    except UNFIT:
+        # A value that Arrow cannot hold spoils its column: who has one is found row by row.
+        for index, row in list(decoded.items()):
+            try:
+                _arrays([row], fields)
+            except UNFIT as error:
+                reasons[index] = _reason(error)
+                del decoded[index]
+        values = _arrays(decoded.values(), fields)
+    kept = raw.take(pa.array(decoded, pa.int64()))
     rows = pa.RecordBatch.from_arrays([*kept.columns[: len(_PLACE)], *values], schema=schema)
+    bad = sorted(reasons)
     lost = raw.take(pa.array(bad, pa.int64()))
-    letters = pa.RecordBatch.from_arrays(
-        [*lost.columns, pa.array(reasons, pa.string())], schema=DEAD_LETTER_SCHEMA
-    )
-    return Rows(rows, letters)
+    why = pa.array([reasons[index] for index in bad], pa.string())
+    return Rows(rows, pa.RecordBatch.from_arrays([*lost.columns, why], schema=DEAD_LETTER_SCHEMA))
+
+
+def _arrays(rows: Collection[Mapping[str, Any]], fields: Sequence[pa.Field]) -> list[pa.Array]:
+    return [pa.array([row[field.name] for row in rows], field.type) for field in fields]
+
+
+def _reason(error: Exception) -> str:
+    """It may quote the payload, in which there may be what no text can hold."""
+    return str(error)[:500].encode("utf-8", "backslashreplace").decode()

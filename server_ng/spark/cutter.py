@@ -1,6 +1,7 @@
 """Leases from a running server: a small client of its control socket, one line of JSON each way."""
 
 import json
+import logging
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,13 +10,17 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
-from server_ng.segments.lease import Lease, LeaseError
+from server_ng.segments.lease import Lease
 
-__all__ = ["CutRefusedError", "Cutter", "HeldLease", "held", "renewing"]
+__all__ = ["CutRefusedError", "Cutter", "HeldLease", "held", "let_go", "renewing"]
+
+_log: Final = logging.getLogger("server_ng.spark")
 
 _PATIENCE_SECONDS: Final = 120.0
 _ANSWER_BYTES_MAX: Final = 256 << 20
-_BUSY: Final = frozenset({"busy", "stopping"})
+_LATER: Final = frozenset({"busy", "stopping", "failed", "budget", "unreachable"})
+"""Refusals that say something of this moment: of the disk, of other jobs, of a server that starts again."""
+_RENEW_AGAIN_SECONDS: Final = 1.0
 
 
 class CutRefusedError(Exception):
@@ -31,7 +36,7 @@ class CutRefusedError(Exception):
     @property
     def may_be_repeated(self) -> bool:
         """Whether the same may work later."""
-        return self.kind in _BUSY
+        return self.kind in _LATER
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ class Cutter:
             raise CutRefusedError("permission", reason) from error
         except OSError as error:
             raise CutRefusedError("unreachable", f"{self.control}: {error}") from error
+        if not line.endswith(b"\n"):
+            raise CutRefusedError("unreachable", f"the server on {self.control} hung up before it answered")
         return _answer(line)
 
 
@@ -105,7 +112,7 @@ def _answer(line: bytes) -> dict[str, Any]:
             return dict(found)
         refusal = CutRefusedError(str(found["error"]), str(found["message"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise LeaseError(f"the server answered {line[:200]!r}, which is no answer") from error
+        raise CutRefusedError("no_answer", f"the server said {line[:200]!r}") from error
     raise refusal
 
 
@@ -115,13 +122,17 @@ def renewing(cutter: Cutter, lease: str, seconds: int) -> Iterator[None]:
     ended = Event()
 
     def renew() -> None:
-        while not ended.wait(seconds / 3):
+        patience = seconds / 3
+        while not ended.wait(patience):
             try:
                 cutter.renew(lease, seconds)
+                patience = seconds / 3
             except CutRefusedError as error:
-                if not error.may_be_repeated:
+                if error.kind == "unknown_lease":
                     # Readers find out by themselves: the files are gone.
                     return
+                # A server that starts again takes the lease up.
+                patience = min(patience, _RENEW_AGAIN_SECONDS)
 
     thread = Thread(target=renew, name=f"renews-{lease}", daemon=True)
     thread.start()
@@ -148,4 +159,12 @@ def held(
         with renewing(cutter, lease.lease.lease, seconds):
             yield lease
     finally:
-        cutter.release(lease.lease.lease)
+        let_go(cutter, lease.lease.lease)
+
+
+def let_go(cutter: Cutter, lease: str) -> None:
+    """Ends a lease that is of no use any more; if that does not work it runs out, and what was done stays."""
+    try:
+        cutter.release(lease)
+    except CutRefusedError as error:
+        _log.warning("lease %s is left to run out: %s", lease, error)

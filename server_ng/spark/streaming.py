@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from server_ng.spark.cutter import Cutter, HeldLease, renewing
+from server_ng.spark.cutter import Cutter, HeldLease, let_go, renewing
 from server_ng.spark.limits import Limits
 from server_ng.spark.options import Options
 from server_ng.spark.pacing import by_bytes, by_rows, rows_between
@@ -144,7 +144,7 @@ class _Held:
         self._stack = ExitStack()
         if options.control is not None:
             cutter, name = Cutter(options.control), self.leased.lease.lease
-            self._stack.callback(cutter.release, name)
+            self._stack.callback(let_go, cutter, name)
             self._stack.enter_context(renewing(cutter, name, options.lease_seconds))
 
     def end(self) -> None:

@@ -27,6 +27,8 @@ class CuttingServer:
         self.leases.mkdir(parents=True)
         self.cuts = self.adopted = 0
         self.refusal: tuple[str, str] | None = None
+        self.verbatim: bytes | None = None
+        """Said in the place of every answer."""
         self._partitions: Mapping[int, Sequence[WrittenSegment]] = {}
         self._how: dict[str, Any] = {}
         outer = self
@@ -34,7 +36,8 @@ class CuttingServer:
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 answer = outer.answer(json.loads(self.rfile.readline()))
-                self.wfile.write(json.dumps(answer).encode() + b"\n")
+                line = json.dumps(answer).encode() + b"\n"
+                self.wfile.write(line if outer.verbatim is None else outer.verbatim)
 
         self._server = socketserver.ThreadingUnixStreamServer(str(self.control), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-__all__ = ["DamagedSegmentError", "SegmentReadError"]
+__all__ = ["DamagedSegmentError", "SegmentDeniedError", "SegmentReadError"]
 
 
 class SegmentReadError(Exception):
@@ -15,6 +15,10 @@ class SegmentReadError(Exception):
 
     def __reduce__(self) -> tuple[type[Self], tuple[Path, str]]:
         return type(self), (self.path, self.reason)
+
+
+class SegmentDeniedError(SegmentReadError):
+    """A segment that this user may not read."""
 
 
 class DamagedSegmentError(Exception):

@@ -11,7 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Self
 
-__all__ = ["MANIFEST_NAME", "VERSION", "Lease", "LeaseError", "PartitionCut", "SegmentCut"]
+__all__ = [
+    "MANIFEST_NAME",
+    "VERSION",
+    "Lease",
+    "LeaseDeniedError",
+    "LeaseError",
+    "PartitionCut",
+    "SegmentCut",
+]
 
 MANIFEST_NAME: Final = "manifest.json"
 VERSION: Final = 1
@@ -22,6 +30,10 @@ _MANIFEST_BYTES_MAX: Final = 256 << 20
 
 class LeaseError(Exception):
     """A manifest that is not one, or speaks of what cannot be; the message names the field."""
+
+
+class LeaseDeniedError(LeaseError):
+    """A lease that this user may not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,8 @@ class Lease:
             raise LeaseError(
                 f"{directory} is not a lease, or one that has ended: no {MANIFEST_NAME}"
             ) from error
+        except PermissionError as error:
+            raise LeaseDeniedError(f"{path} may not be read by this user: leases.group may") from error
         except OSError as error:
             raise LeaseError(f"{path} cannot be read: {error.strerror}") from error
         if len(text) > _MANIFEST_BYTES_MAX:

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 from server_ng import binding
 from server_ng.segments.columns import DecodedColumns, Selection
-from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
+from server_ng.segments.damage import DamagedSegmentError, SegmentDeniedError, SegmentReadError
 from server_ng.segments.lease import SegmentCut
 
 Skipped: TypeAlias = Callable[[DamagedSegmentError, tuple[int, int]], None]
@@ -63,6 +63,8 @@ class SegmentReader:
         self._partition = partition
         try:
             self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except PermissionError as error:
+            raise SegmentDeniedError(self._path, "this user may not read it: leases.group may") from error
         except OSError as error:
             raise SegmentReadError(self._path, f"it cannot be opened: {error.strerror}") from error
         self._buffer = bytearray()

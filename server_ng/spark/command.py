@@ -10,19 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.keys import DEFAULT_KEY
-from server_ng.segments.lease import Lease, LeaseError
+from server_ng.segments.lease import Lease
 from server_ng.spark.compact.command import add_options, compact_topic
-from server_ng.spark.cutter import CutRefusedError, Cutter, HeldLease, held
-from server_ng.spark.errors import (
-    BadOutputError,
-    BadRecordError,
-    DataLossError,
-    FencedError,
-    OptionError,
-    TopicChangedError,
-)
+from server_ng.spark.cutter import Cutter, HeldLease, held
+from server_ng.spark.errors import OptionError
+from server_ng.spark.failures import failure_of
 from server_ng.spark.keys import key_rule
 from server_ng.spark.meter import Meter
 from server_ng.spark.status import JobStatus
@@ -42,35 +35,13 @@ def main(arguments: Sequence[str]) -> int:
         return JobStatus.USAGE if exit_.code else JobStatus.DONE
     try:
         status: JobStatus = chosen.run(chosen)
-    except tuple(_STATUS) as error:
-        print(f"server-ng spark: {error}", file=sys.stderr)
-        return _status_of(error)
-    except ModuleNotFoundError as error:
-        print(f"server-ng spark: {error}; install server-ng with the extra spark", file=sys.stderr)
-        return JobStatus.USAGE
+    except Exception as error:
+        failure = failure_of(error)
+        if failure is None:
+            raise
+        status, sentence = failure
+        print(f"server-ng spark: {sentence}", file=sys.stderr)
     return status
-
-
-_STATUS: dict[type[Exception], JobStatus] = {
-    LeaseError: JobStatus.DATA_LOSS,
-    DataLossError: JobStatus.DATA_LOSS,
-    SegmentReadError: JobStatus.DATA_LOSS,
-    DamagedSegmentError: JobStatus.CORRUPT_INPUT,
-    BadRecordError: JobStatus.CORRUPT_INPUT,
-    BadOutputError: JobStatus.CORRUPT_INPUT,
-    TopicChangedError: JobStatus.FENCED,
-    FencedError: JobStatus.FENCED,
-    OptionError: JobStatus.USAGE,
-    CutRefusedError: JobStatus.RETRY_LATER,
-    # A full disk, most likely: the table stays as it was.
-    OSError: JobStatus.RETRY_LATER,
-}
-
-
-def _status_of(error: Exception) -> JobStatus:
-    if isinstance(error, CutRefusedError) and not error.may_be_repeated:
-        return JobStatus.USAGE
-    return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -231,8 +202,8 @@ def _sql(chosen: argparse.Namespace) -> JobStatus:
         session.read.format("server_ng").load(str(leased.path)).createOrReplaceTempView("topic")
         result = session.sql(chosen.query).limit(chosen.rows)
         if chosen.json:
-            rows = result.selectExpr("to_json(struct(*)) as line").collect()
-            print("\n".join(row["line"] for row in rows))
+            for row in result.selectExpr("to_json(struct(*)) as line").collect():
+                print(row["line"])
         else:
             result.show(chosen.rows, truncate=80)
     return JobStatus.DONE

@@ -1,5 +1,6 @@
 """`server-ng spark`, as an operator calls it."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -8,7 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from server_ng.segments.damage import SegmentDeniedError, SegmentReadError
+from server_ng.segments.lease import Lease, LeaseDeniedError
 from server_ng.spark.command import main
+from server_ng.spark.cutter import CutRefusedError
 from tests.spark.cutting_server import CuttingServer
 from tests.spark.topics import sealed
 from tests.support.lease_files import Message, segment, write_lease
@@ -65,6 +69,107 @@ def test_sql_over_a_topic(spark: SparkSession, tmp_path: Path, capsys: pytest.Ca
     assert lines(capsys) == [{"messages": 20, "latest": 19}]
     assert main(["sql", "--lease", str(tmp_path), "select 1 one"]) == 0
     assert "|one|" in capsys.readouterr().out
+
+
+def rotten(folder: Path) -> Path:
+    """A lease with a byte that is another one."""
+    lease = write_lease(folder, {0: [sealed(0, 20)]})
+    path = folder / lease.partitions[0].segments[0].path
+    content = bytearray(path.read_bytes())
+    content[260] ^= 1
+    path.write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        ["sql", "select max(offset) from topic"],
+        ["export", "--to", "parquet", "--target", "TARGET", "--master", "local[1]"],
+        ["compact", "--engine", "shuffle", "--master", "local[1]", "--dry-run"],
+    ],
+)
+def test_what_a_task_of_spark_met_is_the_end_of_the_job(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], job: list[str]
+) -> None:
+    words = [str(tmp_path / "table") if word == "TARGET" else word for word in job]
+    assert main([words[0], "--lease", str(rotten(tmp_path / "lease")), *words[1:]]) == 6
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"server-ng spark: {tmp_path}")
+    assert "is damaged at byte 0" in said
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("selec 1", 78), ("select nothing from topic", 78), ("select 1 / (partition - 0) from topic", 78)],
+)
+def test_a_query_that_is_wrong(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], query: str, status: int
+) -> None:
+    write_lease(tmp_path, {0: [sealed(0, 20)]})
+    assert main(["sql", "--lease", str(tmp_path), query]) == status
+    assert "server-ng spark: [" in capsys.readouterr().err
+
+
+def test_a_query_without_rows_prints_none(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_lease(tmp_path, {0: [sealed(0, 20)]})
+    assert main(["sql", "--lease", str(tmp_path), "--json", "select 1 from topic where offset > 99"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (CutRefusedError("failed", "No space left on device."), 75),
+        (CutRefusedError("budget", "There are 64 leases."), 75),
+        (CutRefusedError("unreachable", "no server listens"), 75),
+        (CutRefusedError("permission", "not by this user"), 78),
+        (CutRefusedError("unknown_topic", "There is none."), 78),
+        (LeaseDeniedError("manifest.json may not be read"), 78),
+        (SegmentDeniedError(Path("a.log"), "this user may not read it"), 78),
+        (SegmentReadError(Path("a.log"), "it cannot be opened"), 5),
+        (PermissionError(errno.EACCES, "Permission denied", "lake"), 78),
+        (OSError(errno.EROFS, "Read-only file system", "lake"), 78),
+        (OSError(errno.ENOSPC, "No space left on device", "lake"), 75),
+    ],
+)
+def test_each_failure_has_its_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    write_lease(tmp_path, {0: [sealed(0, 20)]})
+
+    def read(_directory: Path) -> Lease:
+        raise error
+
+    monkeypatch.setattr(Lease, "read", read)
+    assert main(["plan", "--lease", str(tmp_path)]) == status
+
+
+def test_a_target_that_cannot_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lease(tmp_path / "lease", {0: [sealed(0, 20)]})
+    (tmp_path / "file").write_text("")
+    for kind in ("parquet", "delta"):
+        target = str(tmp_path / "file" / "table")
+        assert main(["export", "--lease", str(tmp_path / "lease"), "--to", kind, "--target", target]) == 78
+        assert "Not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("package", "extra"), [("deltalake", "delta"), ("pyarrow", "spark")])
+def test_a_library_that_is_missing_is_told_by_its_extra(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    package: str,
+    extra: str,
+) -> None:
+    def read(_directory: Path) -> Lease:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    monkeypatch.setattr(Lease, "read", read)
+    assert main(["plan", "--lease", str(tmp_path)]) == 78
+    assert f"install server-ng with the extra {extra}" in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence(

@@ -19,5 +19,5 @@ def test_the_command_of_a_unit_goes_as_far_as_the_server(
         line = line.replace(specifier, value)
     _, spark, *words = shlex.split(line.rpartition(" $")[0])
     assert spark == "spark"
-    assert main(words) == 78
+    assert main(words) == 75
     assert "no server listens" in capsys.readouterr().err

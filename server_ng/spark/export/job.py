@@ -8,9 +8,10 @@ from itertools import chain
 from typing import TypeAlias
 from uuid import uuid4
 
+from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.spark.cutter import HeldLease
-from server_ng.spark.errors import OptionError
+from server_ng.spark.errors import BadRecordError, OptionError
 from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
@@ -119,6 +120,19 @@ def on_spark(master: str) -> Engine:
 
     def run(tasks: Sequence[WriteTask]) -> list[DataFile]:
         context = builder("server-ng spark export", master).getOrCreate().sparkContext
-        return list(context.parallelize(tasks, max(1, len(tasks))).flatMap(write).collect())
+        found: list[DataFile] = []
+        for done in context.parallelize(tasks, max(1, len(tasks))).map(_attempt).collect():
+            if isinstance(done, Exception):
+                raise done
+            found += done
+        return found
 
     return run
+
+
+def _attempt(task: WriteTask) -> list[DataFile] | Exception:
+    """What would be the same at every try comes back as what it is, and not as the text of a failed task."""
+    try:
+        return write(task)
+    except (DamagedSegmentError, SegmentReadError, BadRecordError, OSError) as error:
+        return error

@@ -62,6 +62,8 @@ class Options:
     batch_bytes: int
     lease_seconds: int
     """How long the server keeps a cut for a query; one that follows a topic renews it."""
+    cut_interval: float
+    """Seconds that lie at least between two cuts of a query that follows a topic."""
 
     @classmethod
     def parse(cls, given: Mapping[str, str], *, lease_seconds: int = 3600) -> Self:
@@ -99,6 +101,7 @@ class Options:
             batch_rows=found.number("batchRows", 1, 1 << 20) or 32_768,
             batch_bytes=found.number("batchBytes", 4096, 64 * _MIB) or 8 * _MIB,
             lease_seconds=found.number("leaseSeconds", 10) or lease_seconds,
+            cut_interval=(found.number("cutIntervalMillis", 1) or 1000) / 1000,
         )
         found.finish()
         limits = (options.trigger_rows, options.trigger_bytes, options.trigger_rows_min)

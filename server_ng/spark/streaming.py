@@ -1,5 +1,6 @@
 """``readStream``: each micro-batch reads a cut of its own, so a query follows what is committed."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Final
@@ -66,7 +67,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's
         """How far the next micro-batch goes: a new cut, as far as the limit lets it."""
         begun = Progress.of(start)
-        lease = (self._current() if self._frozen else self._fresh()).lease
+        lease = (self._current() if self._frozen or self._is_young() else self._fresh()).lease
         self._check(begun, lease)
         begins = {cut.partition: begin(begun, lease, cut) for cut in lease.partitions}
         match limit:
@@ -128,6 +129,10 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The lease that the running micro-batch reads; a query that was restarted over one makes it anew."""
         return self._fresh() if self._held is None else self._held.leased
 
+    def _is_young(self) -> bool:
+        """Whether it is too early for another cut: of an idle topic Spark asks a hundred times a second."""
+        return self._held is not None and time.monotonic() - self._held.made < self._options.cut_interval
+
     def _fresh(self) -> HeldLease:
         """A new cut. Spark wants one only when the micro-batch before has ended, so the last lease may go."""
         fresh = _Held(self._options)
@@ -141,6 +146,7 @@ class _Held:
 
     def __init__(self, options: Options) -> None:
         self.leased = lease_of(options)
+        self.made = time.monotonic()
         self._stack = ExitStack()
         if options.control is not None:
             cutter, name = Cutter(options.control), self.leased.lease.lease

@@ -8,6 +8,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from server_ng.spark.options import Options
+from server_ng.spark.schema import declared
+from server_ng.spark.streaming import TopicStreamReader
 from tests.spark.cutting_server import CuttingServer
 from tests.spark.topics import sealed
 
@@ -131,3 +134,25 @@ def test_a_partition_that_vanished(following: Following) -> None:
 def test_a_server_that_refuses_is_quoted(following: Following) -> None:
     following.server.refusal = ("unknown_topic", "There is no topic events in orders.")
     assert "There is no topic events in orders." in failure(following)
+
+
+def test_a_topic_that_nobody_writes_to_is_cut_now_and_then(
+    server: CuttingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("server_ng.spark.streaming.time.monotonic", lambda: now)
+    options = Options.parse(
+        {"control": str(server.control), "subscribe": "orders/events", "cutIntervalMillis": "500"}
+    )
+    reader = TopicStreamReader(options, declared(options))
+    everything = reader.getDefaultReadLimit()
+    at = reader.initialOffset()
+    for _ in range(50):
+        at = reader.latestOffset(at, everything)
+    assert server.cuts == 1
+    now += 0.5
+    server.holds({0: [sealed(0, 21)], 1: [sealed(0, 10, partition=1, group=8)]}, groups={0: 7, 1: 8})
+    assert reader.latestOffset(at, everything)["partitions"]["0"]["offset"] == "21"
+    assert server.cuts == 2
+    reader.stop()
+    assert server.held() == []

@@ -68,6 +68,8 @@ class SegmentReader:
         except OSError as error:
             raise SegmentReadError(self._path, f"it cannot be opened: {error.strerror}") from error
         self._buffer = bytearray()
+        self._after = cut.first_offset
+        """No message of a lower offset is still to come."""
 
     def __enter__(self) -> Self:
         return self
@@ -101,6 +103,7 @@ class SegmentReader:
                 piece = piece[decoded.consumed :]
                 position += decoded.consumed
                 after, first = decoded.after, decoded.first_offset
+                self._after = max(after, selection.first_offset)
                 if decoded.rows:
                     yield DecodedColumns(decoded.rows, arena, decoded.places)
                 if decoded.stop != _FULL:
@@ -110,7 +113,10 @@ class SegmentReader:
                 if skipped is None:
                     raise damage
                 position, next_offset = self._behind(position, after)
-                skipped(damage, (after, next_offset))
+                lost = max(after, selection.first_offset), min(next_offset, selection.end_offset)
+                after = next_offset
+                if lost[0] < lost[1]:
+                    skipped(damage, lost)
             elif decoded.stop == _END:
                 break
             wanted = decoded.wanted
@@ -152,7 +158,7 @@ class SegmentReader:
             raise DamagedSegmentError(self._path, position, after, reason)
 
     def _seek(self, offset: int) -> int:
-        """The position of the batch that holds an offset, or where it would be."""
+        """The position of the batch that holds an offset, or where it would be; in front of any damage."""
         position = found = 0
         goes_on = offset > self._cut.first_offset
         while goes_on and position < self._cut.bytes:
@@ -160,8 +166,9 @@ class SegmentReader:
             asked = (self._cut.bytes - position, self._cut.first_offset, self._partition)
             try:
                 here, following, goes_on = binding.seek_offset(piece, asked, offset)
-            except binding.InvalidError as error:
-                raise DamagedSegmentError(self._path, position, self._cut.first_offset, str(error)) from error
+            except binding.InvalidError:
+                # Whoever reads on from there meets it, and knows what it is and which offsets are lost.
+                return found
             found = found if here is None else position + here
             position += following
         return found
@@ -173,16 +180,21 @@ class SegmentReader:
         """
         cut = self._cut
         nowhere = cut.bytes, cut.last_offset + 1
-        asked = (cut.bytes - position, after, self._partition)
-        try:
-            here, length, _ = binding.seek_offset(self._read(position, _HEADER_BYTES), asked, _ANY_OFFSET)
-        except binding.InvalidError:
-            return nowhere
+        length = self._length(position, after)
         position += length
-        if here is None or position >= cut.bytes:
+        if not length or position >= cut.bytes or not self._length(position, after):
             return nowhere
         next_offset = int.from_bytes(self._read(position, _HEADER_BYTES)[8:16], "little")
         return (position, next_offset) if after <= next_offset <= cut.last_offset else nowhere
+
+    def _length(self, position: int, after: int) -> int:
+        """Of the batch at a position, by its header; 0 if that does not fit there."""
+        asked = (self._cut.bytes - position, after, self._partition)
+        try:
+            here, length, _ = binding.seek_offset(self._read(position, _HEADER_BYTES), asked, _ANY_OFFSET)
+        except binding.InvalidError:
+            return 0
+        return 0 if here is None else length
 
     def _read(self, position: int, length: int) -> memoryview:
         """Valid bytes from a position on, at most so many."""
@@ -198,7 +210,7 @@ class SegmentReader:
                 raise SegmentReadError(self._path, f"byte {position + read}: {error.strerror}") from error
             if not some:
                 reason = f"the file ends, but {self._cut.bytes} bytes of it are valid"
-                raise DamagedSegmentError(self._path, position + read, self._cut.first_offset, reason)
+                raise DamagedSegmentError(self._path, position + read, self._after, reason)
             read += some
         return room
 

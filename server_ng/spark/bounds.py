@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from server_ng.segments.columns import Columns, Place, Selection
+from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.options import Bound, Offsets
@@ -11,22 +12,30 @@ from server_ng.spark.options import Bound, Offsets
 __all__ = ["offsets_of"]
 
 
-def offsets_of(directory: Path, lease: Lease, bound: Bound) -> Offsets:
+def offsets_of(directory: Path, lease: Lease, bound: Bound, *, skip_damage: bool = False) -> Offsets:
     """Per partition an offset or a word of its own; a time is the first message appended then or later."""
     if bound.time is None:
         return bound.offsets
-    return {cut.partition: _first_since(directory, cut, bound.time) for cut in lease.partitions}
+    return {cut.partition: _first_since(directory, cut, bound.time, skip_damage) for cut in lease.partitions}
 
 
-def _first_since(directory: Path, cut: PartitionCut, time: int) -> int:
+def _first_since(directory: Path, cut: PartitionCut, time: int, skip_damage: bool) -> int:
     wanted = Selection(Columns.OFFSET, first_offset=cut.first_offset, min_timestamp=time)
     for segment in cut.segments:
         if segment.max_timestamp < time:
             continue
-        with SegmentReader(directory, segment, cut.partition) as reader:
-            for found in reader.columns(wanted, rows=1):
-                return _first(found.buffer(Place.OFFSET))
+        try:
+            with SegmentReader(directory, segment, cut.partition) as reader:
+                for found in reader.columns(wanted, rows=1, skipped=_passed if skip_damage else None):
+                    return _first(found.buffer(Place.OFFSET))
+        except DamagedSegmentError:
+            if not skip_damage:
+                raise
     return cut.end_offset
+
+
+def _passed(_damage: DamagedSegmentError, _lost: tuple[int, int]) -> None:
+    """Who reads the offsets tells of it."""
 
 
 def _first(numbers: Any) -> int:

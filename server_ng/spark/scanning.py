@@ -53,7 +53,7 @@ def read(partition: ScanPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch
         except DamagedSegmentError as damage:
             if not reading.skip_damage:
                 raise
-            _tell(reading, damage, (damage.offset, scan.end_offset))
+            _tell(reading, scan.partition, damage, (damage.offset, scan.end_offset))
 
 
 def _scan(reading: Reading, scan: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -65,18 +65,19 @@ def _scan(reading: Reading, scan: Scan, schema: pa.Schema) -> Iterator[pa.Record
             allocate=pa.allocate_buffer,
             piece_bytes=reading.batch_bytes,
             rows=reading.batch_rows,
-            skipped=partial(_tell, reading) if reading.skip_damage else None,
+            skipped=partial(_tell, reading, scan.partition) if reading.skip_damage else None,
         )
         for columns in found:
             yield record_batch(columns, origin, schema)
 
 
-def _tell(reading: Reading, damage: DamagedSegmentError, lost: tuple[int, int]) -> None:
+def _tell(reading: Reading, partition: int, damage: DamagedSegmentError, lost: tuple[int, int]) -> None:
     """Counts what is skipped: a line of the log, and a file for each damage where they are asked for."""
     first, end = lost
     _log.warning("skipped the offsets from %d to %d: %s", first, end - 1, damage)
     if reading.damage_path is not None:
         told = {
+            "partition": partition,
             "path": str(damage.path),
             "position": damage.position,
             "first_offset": first,
@@ -84,4 +85,6 @@ def _tell(reading: Reading, damage: DamagedSegmentError, lost: tuple[int, int]) 
             "reason": damage.reason,
         }
         reading.damage_path.mkdir(parents=True, exist_ok=True)
-        (reading.damage_path / f"{damage.path.stem}-{damage.position}.json").write_text(json.dumps(told))
+        # The same at every try of a task, and another one for each damage.
+        name = f"{partition}-{damage.path.stem}-{damage.position}-{first}.json"
+        (reading.damage_path / name).write_text(json.dumps(told))

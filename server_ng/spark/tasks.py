@@ -61,7 +61,10 @@ def lease_of(options: Options) -> HeldLease:
 
 def wanted_of(options: Options, leased: HeldLease) -> list[Range]:
     """The offsets that the options ask for."""
-    start, end = (offsets_of(leased.path, leased.lease, bound) for bound in (options.start, options.end))
+    start, end = (
+        offsets_of(leased.path, leased.lease, bound, skip_damage=options.skip_damage)
+        for bound in (options.start, options.end)
+    )
     found = ranges(
         leased.lease,
         start,

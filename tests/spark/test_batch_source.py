@@ -216,6 +216,42 @@ def test_damage_ends_the_query_or_is_counted(
     assert {row["offset"] for row in rows} >= set(range(20, 33))
 
 
+def lost_offsets(told: Path) -> list[tuple[int, int]]:
+    """Partition and offset of all that is told to be lost, each once."""
+    reports = [json.loads(each.read_text()) for each in told.iterdir()]
+    found = [
+        (each["partition"], offset)
+        for each in reports
+        for offset in range(each["first_offset"], each["end_offset"])
+    ]
+    assert len(set(found)) == len(found)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("within", [33, 256 + 50])
+def test_what_is_lost_is_told_exactly(spark: SparkSession, tmp_path: Path, within: int) -> None:
+    topic = {0: [sealed(0, 20)], 1: [sealed(0, 20, partition=1, group=8)]}
+    lease = write_lease(tmp_path / "lease", topic, groups={0: 7, 1: 8})
+    for cut in lease.partitions:
+        segment = tmp_path / "lease" / cut.segments[0].path
+        rotten = bytearray(segment.read_bytes())
+        second = int.from_bytes(rotten[32:40], "little")
+        rotten[second + within] ^= 1
+        segment.write_bytes(rotten)
+    told = tmp_path / "damage"
+    options = {"onDamage": "skip", "damagePath": str(told), "maxRecordsPerPartition": "4"}
+    found = places(table(spark, str(tmp_path / "lease"), **options).collect())
+    assert found
+    assert sorted([*found, *lost_offsets(told)]) == [
+        (partition, offset) for partition in range(2) for offset in range(20)
+    ]
+    # Behind a batch whose header is whole the next one is found.
+    assert ((0, 19) in found) == (within > 256)
+    since = str((BASE_TIME + 1_000_000) // 1000)
+    later = table(spark, str(tmp_path / "lease"), startingTimestamp=since, onDamage="skip").collect()
+    assert places(later) == ([place for place in found if place[1] >= 10])
+
+
 def test_checksums_of_payloads_are_verified_unless_told_otherwise(
     spark: SparkSession, path: str, lease: Lease
 ) -> None:

@@ -40,6 +40,9 @@ class Ledger:
     def __iter__(self) -> Iterator[Held]:
         return iter(self._held.values())
 
+    def __contains__(self, lease: str) -> bool:
+        return lease in self._held
+
     def get(self, lease: str) -> Held:
         """A lease; raises `LeaseRefusedError`."""
         try:

@@ -96,9 +96,12 @@ class Leases:
     _verifying: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_ADOPTIONS_AT_ONCE))
     _adopting: set[int] = field(default_factory=set)
     """Groups that have an adoption under way."""
+    _adoptions_of: dict[AdoptSegments, asyncio.Task[None]] = field(default_factory=dict)
+    """Under way, or done, of the leases that there are."""
     _left: set[str] = field(default_factory=set)
     """Ended ones whose files could not be removed yet."""
     _making: int = 0
+    _booking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -159,32 +162,47 @@ class Leases:
     async def _adopt_or_count(self, request: AdoptSegments) -> dict[str, Any]:
         try:
             found = adoption.plan(self.ledger.get(request.lease).lease, request)
-            await self._adopt(request.lease, found)
+            await self._adopt_once(request, found)
         except LeaseRefusedError as error:
             self.tally.not_adopted[error.kind.value] += 1
             raise
-        self.tally.adopted += len(found.replacements)
         return {"partition": found.partition, "generation": found.generation}
 
-    async def _adopt(self, lease: str, found: adoption.Adoption) -> None:
+    async def _adopt_once(self, request: AdoptSegments, found: adoption.Adoption) -> None:
+        """Waits for a while; a job that asks again finds what it asked for before, under way or done."""
+        task = self._adoptions_of.get(request)
+        if task is None:
+            task = asyncio.create_task(self._adopt(request, found), name=f"adopts-{request.lease}")
+            self._adoptions_of[request] = task
+            task.add_done_callback(lambda task: self._adopted(request, found, task))
+        done, _ = await asyncio.wait([task], timeout=self.limits.cut_timeout)
+        if not done:
+            raise LeaseRefusedError(
+                Refusal.BUSY,
+                f"The segments were not in force within {self.limits.cut_timeout:g} s (leases.cut_timeout): "
+                "the disk is slow or full. They may be in force later: ask again to see.",
+            )
+        task.result()
+
+    def _adopted(self, request: AdoptSegments, found: adoption.Adoption, task: "asyncio.Task[None]") -> None:
+        failed = task.cancelled() or task.exception() is not None
+        if not failed:
+            self.tally.adopted += len(found.replacements)
+        if failed or request.lease not in self.ledger:
+            del self._adoptions_of[request]
+
+    async def _adopt(self, request: AdoptSegments, found: adoption.Adoption) -> None:
         if found.group in self._adopting:
             raise LeaseRefusedError(
                 Refusal.BUSY, f"Partition {found.partition} is adopting other segments. Try again."
             )
         self._adopting.add(found.group)
-        path = self._files.path(lease)
+        path = self._files.path(request.lease)
         try:
             async with self._verifying:
                 await verification.verify(path, found)
-            async with asyncio.timeout(self.limits.cut_timeout):
-                directory = path / "outputs" / str(found.partition)
-                await self.adoptions.adopt(found.group, found.swap(), directory)
-        except TimeoutError:
-            raise LeaseRefusedError(
-                Refusal.BUSY,
-                f"The segments were not in force within {self.limits.cut_timeout:g} s (leases.cut_timeout): "
-                "the disk is slow or full. They may be in force later: make a new lease to see.",
-            ) from None
+            directory = path / "outputs" / str(found.partition)
+            await self.adoptions.adopt(found.group, found.swap(), directory)
         except OSError as error:
             raise LeaseRefusedError(
                 Refusal.BAD_OUTPUT, f"{error.filename or 'A file'} cannot be read: {error.strerror}."
@@ -242,9 +260,12 @@ class Leases:
         try:
             async with asyncio.timeout(self.limits.cut_timeout):
                 lease = await self._fill(name, topic, places)
-            self._check_budget(lease)
-            expires = self._expiry(ttl)
-            await self._files.write(lease, expires)
+            # What others write meanwhile is part of the sum.
+            async with self._booking:
+                self._check_budget(lease)
+                expires = self._expiry(ttl)
+                await self._files.write(lease, expires)
+                self.ledger.add(lease, expires)
         except TimeoutError:
             await self._clear(name)
             raise LeaseRefusedError(
@@ -258,7 +279,6 @@ class Leases:
         except BaseException:
             await self._clear(name)
             raise
-        self.ledger.add(lease, expires)
         self.tally.made += 1
         self._changed.set()
         return lease
@@ -296,6 +316,9 @@ class Leases:
 
     async def _remove(self, name: str) -> None:
         self.ledger.remove(name)
+        for request, task in list(self._adoptions_of.items()):
+            if request.lease == name and task.done():
+                del self._adoptions_of[request]
         self._changed.set()
         await self._clear(name)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.service import Leases, Limits, Topic
@@ -32,14 +33,14 @@ def write_lease_until(root: Path, name: str, expires: int) -> None:
     (root / name / "expires").write_text(f"{expires}\n")
 
 
-def leases_of(root: Path, clock: Clock) -> Leases:
-    """Not loaded yet."""
-    return Leases(
-        root=root,
-        limits=Limits(ttl_max=3600, count_max=4, bytes_max=1 << 20, cut_timeout=10),
-        cluster=lambda: CLUSTER,
-        find=no_topic,
-        cuts=ShardCuts(lambda _record: None, lambda _group: 0),
-        adoptions=ShardAdoptions(lambda _record: None, lambda _group: 0),
-        clock=clock,
-    )
+def leases_of(root: Path, clock: Clock, **how: Any) -> Leases:
+    """Not loaded yet; `how` has limits, and takes the place of what is none here."""
+    limits = {"ttl_max": 3600, "count_max": 4, "bytes_max": 1 << 20, "cut_timeout": 10}
+    limits |= {name: how.pop(name) for name in list(how) if name in limits}
+    none: dict[str, Any] = {
+        "cluster": lambda: CLUSTER,
+        "find": no_topic,
+        "cuts": ShardCuts(lambda _record: None, lambda _group: 0),
+        "adoptions": ShardAdoptions(lambda _record: None, lambda _group: 0),
+    }
+    return Leases(root=root, limits=Limits(**limits), clock=clock, **{**none, **how})

@@ -84,6 +84,9 @@ def _export_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--to", choices=("parquet", "iceberg", "delta"), required=True, help="kind of table")
     made.add_argument("--target", required=True, help="its directory; of Iceberg, NAMESPACE.TABLE")
     made.add_argument("--catalog", type=_property, action="append", default=[], help="Iceberg: NAME=VALUE")
+    made.add_argument(
+        "--catalog-file", type=Path, help="Iceberg: a file of lines NAME=VALUE, for what ps must not show"
+    )
     made.add_argument("--value-format", choices=("raw", "json", "avro"), default="raw", help="of payloads")
     made.add_argument("--schema", type=Path, help="file with the schema of payloads")
     made.add_argument("--dead-letters", action="store_true", help="keep what does not fit it apart, counted")
@@ -109,7 +112,8 @@ def _property(text: str) -> tuple[str, str]:
 def _leased(chosen: argparse.Namespace) -> Iterator[HeldLease]:
     """The lease that a job reads, for as long as it runs."""
     if chosen.lease is not None:
-        yield HeldLease(chosen.lease, Lease.read(chosen.lease))
+        # Workers of a cluster begin in folders of their own.
+        yield HeldLease(chosen.lease.resolve(), Lease.read(chosen.lease))
         return
     stream, slash, topic = (chosen.topic or "").partition("/")
     if chosen.control is None or not slash:
@@ -161,7 +165,7 @@ def _verify(chosen: argparse.Namespace) -> JobStatus:
 
 def _export(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.export.job import Settings, export, on_spark, on_threads
-    from server_ng.spark.export.opening import open_target
+    from server_ng.spark.export.opening import catalog_of, open_target
     from server_ng.spark.export.partitioning import PartitionBy
     from server_ng.spark.export.rows import Shape
 
@@ -175,7 +179,7 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
     target = open_target(
         chosen.to,
         chosen.target,
-        dict(chosen.catalog),
+        catalog_of(chosen.catalog_file, chosen.catalog),
         dead_letters=chosen.dead_letters,
         partition_by=settings.partition_by,
     )

@@ -5,6 +5,7 @@ __all__ = [
     "BadRecordError",
     "DataLossError",
     "FencedError",
+    "LeaseEndedError",
     "OptionError",
     "TopicChangedError",
 ]
@@ -24,6 +25,10 @@ class TopicChangedError(Exception):
 
 class FencedError(Exception):
     """Another job changed the table since this one looked at it; nothing was added."""
+
+
+class LeaseEndedError(FencedError):
+    """The lease ended under a job: nothing more of it can be adopted."""
 
 
 class BadRecordError(Exception):

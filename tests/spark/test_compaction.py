@@ -187,8 +187,8 @@ def test_the_second_of_two_jobs_on_one_range_is_fenced(tmp_path: Path) -> None:
         cutter = Cutter(server.control)
         late = held(server)
         compacted(server, SMALL)
-        with pytest.raises(FencedError, match="partition 0, offsets 3 to 28: another job"):
-            run(late, SMALL, engines.local, cutter, untold)
+        (fenced,) = run(late, SMALL, engines.local, cutter, untold).fenced
+        assert fenced.startswith("partition 0, offsets 3 to 28: another job")
         assert not (late.path / OUTPUTS).exists()
         inner = held(server)
 
@@ -198,6 +198,21 @@ def test_the_second_of_two_jobs_on_one_range_is_fenced(tmp_path: Path) -> None:
 
         with pytest.raises(FencedError, match="another job works on the lease"):
             run(inner, SMALL, twice, cutter, untold)
+
+
+def test_a_partition_that_is_fenced_leaves_the_others_to_the_job(tmp_path: Path) -> None:
+    class First(Dying):
+        def adopt(self, *offered: Any) -> None:
+            if offered[1] == 0:
+                raise CutRefusedError("fenced", "Gone.")
+            self._cutter.adopt(*offered)
+
+    with CuttingServer(tmp_path) as server:
+        both: History = [*EVERY_KEY, [[(9, False)]]]
+        server.holds({0: written(both), 1: written(both, partition=1)}, groups=PARTITIONS)
+        report = run(held(server), SMALL, engines.local, First(Cutter(server.control), 9), untold)
+        assert [sentence.partition(",")[0] for sentence in report.fenced] == ["partition 0"]
+        assert server.adopted == report.adopted > 0
 
 
 class Crash(BaseException):
@@ -282,6 +297,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ):
             assert main([*command, *wrong]) == 78
         assert main([*command, "--key-memory", "1KiB"]) in (3, 78)
+
+
+def test_a_lease_by_a_relative_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with CuttingServer(tmp_path) as server:
+        server.holds({0: written([*EVERY_KEY, [[(9, False)]]])}, groups=PARTITIONS)
+        leased = held(server)
+        (tmp_path / "runtime").mkdir()
+        (tmp_path / "runtime" / "control.sock").symlink_to(server.control)
+        monkeypatch.chdir(leased.path)
+        assert main(["compact", "--lease", "."]) == 0
+        assert server.adopted == 1
 
 
 @pytest.mark.parametrize(

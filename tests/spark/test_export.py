@@ -489,7 +489,10 @@ def test_schemas_that_cannot_be_used(tmp_path: Path, value_format: str, text: st
 
 
 def test_the_command(
-    tmp_path: Path, leased: Callable[..., HeldLease], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    leased: Callable[..., HeldLease],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lease = str(leased(first_state()).path)
     folder = str(tmp_path / "out")
@@ -503,6 +506,17 @@ def test_the_command(
     iceberg = ["export", "--lease", lease, "--to", "iceberg", "--target", "lake.events"]
     assert main([*iceberg, *catalog]) == 0
     assert main(iceberg) == 78
+    file = tmp_path / "catalog.properties"
+    file.write_text("# of the lake\n\n" + "\n".join(catalog[1::2]))
+    assert main([*iceberg, "--catalog-file", str(file)]) == 3
+    for each in catalog[1::2]:
+        name, _, value = each.partition("=")
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__SERVER_NG__{name.upper()}", value)
+    assert main(iceberg) == 3
+    file.write_text("a secret")
+    capsys.readouterr()
+    assert main([*iceberg, "--catalog-file", str(file)]) == 78
+    assert "secret" not in capsys.readouterr().err
     changed = str(leased(second_state(), purge_generation=9).path)
     assert main(["export", "--lease", changed, "--to", "parquet", "--target", folder]) == 4
 

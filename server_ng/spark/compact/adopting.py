@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from server_ng.spark.compact.merging import Output
 from server_ng.spark.cutter import CutRefusedError
-from server_ng.spark.errors import BadOutputError, FencedError
+from server_ng.spark.errors import BadOutputError, FencedError, LeaseEndedError
 
 __all__ = ["Adopter", "adopt"]
 
@@ -64,7 +64,9 @@ def _refusal(error: CutRefusedError, output: Output) -> Exception:
                 "Nothing was changed there; run the job again."
             )
         case "unknown_lease":
-            return FencedError(f"{place}: the lease ended before its segments were adopted: {error.message}")
+            return LeaseEndedError(
+                f"{place}: the lease ended before its segments were adopted: {error.message}"
+            )
         case "bad_output":
             return BadOutputError(f"{place}: the server does not accept what was made: {error.message}")
         case _:

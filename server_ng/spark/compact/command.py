@@ -14,7 +14,7 @@ from server_ng.spark.compact.engines import Engine
 from server_ng.spark.compact.job import run
 from server_ng.spark.compact.rules import Rules
 from server_ng.spark.cutter import Cutter, HeldLease
-from server_ng.spark.errors import OptionError
+from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.keys import key_rule
 from server_ng.spark.meter import Meter
 from server_ng.spark.status import JobStatus
@@ -116,13 +116,15 @@ def compact_topic(
     for each in report.partitions:
         say(asdict(each))
     say(report.total)
+    if report.fenced:
+        raise FencedError("\n".join(report.fenced))
     return JobStatus.DONE if report.total["segments"] else JobStatus.NOTHING_TO_DO
 
 
 def _control(chosen: argparse.Namespace, leased: HeldLease) -> Path:
     """The server that gave a lease listens in the same data directory."""
     given: Path | None = chosen.control
-    return leased.path.parent.parent.joinpath(*_CONTROL) if given is None else given
+    return leased.path.resolve().parents[1].joinpath(*_CONTROL) if given is None else given
 
 
 def _engine(chosen: argparse.Namespace) -> Engine:

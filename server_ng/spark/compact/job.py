@@ -14,7 +14,7 @@ from server_ng.spark.compact.merging import OUTPUTS
 from server_ng.spark.compact.partition import Compacted, PartitionTask
 from server_ng.spark.compact.rules import Rules
 from server_ng.spark.cutter import HeldLease
-from server_ng.spark.errors import FencedError
+from server_ng.spark.errors import FencedError, LeaseEndedError
 from server_ng.spark.meter import Told
 
 __all__ = ["CompactionReport", "PartitionReport", "run"]
@@ -57,6 +57,8 @@ class CompactionReport:
     partitions: list[PartitionReport] = field(default_factory=list)
     adopted: int = 0
     """Segments that the server took."""
+    fenced: list[str] = field(default_factory=list)
+    """Why partitions stayed as they are: somebody else was there first."""
 
     @property
     def total(self) -> dict[str, object]:
@@ -85,12 +87,22 @@ def run(
     ]
     with _alone(leased.path):
         for done in engine(found, told):
-            for output in done.outputs:
-                if server is not None:
-                    adopt(server, lease.lease, output)
-                    report.adopted += 1
+            if server is not None:
+                _adopt_all(server, lease.lease, done, report)
             report.partitions.append(PartitionReport.of(done))
     return report
+
+
+def _adopt_all(server: Adopter, lease: str, done: Compacted, report: CompactionReport) -> None:
+    """Whoever was first in one partition was so there, and not in the others."""
+    try:
+        for output in done.outputs:
+            adopt(server, lease, output)
+            report.adopted += 1
+    except LeaseEndedError:
+        raise
+    except FencedError as error:
+        report.fenced.append(str(error))
 
 
 @contextmanager

@@ -18,6 +18,8 @@ class Held:
     expires: int
     """Microseconds since the Unix epoch."""
     bytes: int
+    shared: bool = False
+    """Whether it was made for whoever reads the same; a start forgets that."""
 
 
 _File: TypeAlias = tuple[str, int, str]
@@ -57,14 +59,22 @@ class Ledger:
         more = (max(0, size - self._size(file)) for file, size in _segments(lease))
         return self.bytes + sum(more)
 
-    def add(self, lease: Lease, expires: int) -> None:
+    def same(self, lease: Lease) -> Held | None:
+        """A shared lease of exactly what another one holds."""
+        wanted = (lease.stream, lease.topic, lease.partitions)
+        for held in self:
+            if held.shared and (held.lease.stream, held.lease.topic, held.lease.partitions) == wanted:
+                return held
+        return None
+
+    def add(self, lease: Lease, expires: int, *, shared: bool = False) -> None:
         """Takes a lease in."""
         self.bytes = self.bytes_with(lease)
         held = 0
         for file, size in _segments(lease):
             held += size
             self._sizes.setdefault(file, {})[lease.lease] = size
-        self._held[lease.lease] = Held(lease, expires, held)
+        self._held[lease.lease] = Held(lease, expires, held, shared)
 
     def remove(self, name: str) -> None:
         """Forgets a lease; one that is forgotten already stays so."""

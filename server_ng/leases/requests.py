@@ -37,6 +37,8 @@ class CutTopic:
     """Which ones; None for all."""
     ttl: float
     """Seconds it lasts unless it is renewed."""
+    shared: bool = False
+    """Whether a lease of the same, that somebody has already, will do: nobody releases such a one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +108,13 @@ def parse(line: bytes) -> Request:
         raise _bad("The line is not a JSON object.")
     match found.get("verb"):
         case "cut":
-            _only(found, "stream", "topic", "partitions", "ttl")
+            _only(found, "stream", "topic", "partitions", "ttl", "shared")
             return CutTopic(
-                _name(found, "stream"), _name(found, "topic"), _partitions(found), _seconds(found, "ttl")
+                _name(found, "stream"),
+                _name(found, "topic"),
+                _partitions(found),
+                _seconds(found, "ttl"),
+                _flag(found, "shared"),
             )
         case "renew":
             _only(found, "lease", "ttl")
@@ -145,6 +151,13 @@ def _name(found: Mapping[str, Any], key: str) -> str | int:
     value = found.get(key)
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise _bad(f"{key} must be a name or a number.")
+    return value
+
+
+def _flag(found: Mapping[str, Any], key: str) -> bool:
+    value = found.get(key, False)
+    if not isinstance(value, bool):
+        raise _bad(f"{key} must be true or false.")
     return value
 
 

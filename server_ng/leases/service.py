@@ -226,9 +226,9 @@ class Leases:
             )
         return self.clock() + int(ttl * _MICROS)
 
-    async def _renew(self, name: str, ttl: float) -> int:
+    async def _renew(self, name: str, ttl: float, least: int = 0) -> int:
         self.ledger.get(name)
-        expires = self._expiry(ttl)
+        expires = max(self._expiry(ttl), least)
         try:
             await self._files.expire_at(name, expires)
         except OSError as error:
@@ -251,21 +251,26 @@ class Leases:
         self._making += 1
         try:
             async with self._under_way:
-                return await self._make(request.ttl, topic, places)
+                return await self._make(request, topic, places)
         finally:
             self._making -= 1
 
-    async def _make(self, ttl: float, topic: Topic, places: Sequence[Place]) -> Lease:
+    async def _make(self, request: CutTopic, topic: Topic, places: Sequence[Place]) -> Lease:
         name = f"{self.clock():x}-{secrets.token_hex(4)}"
         try:
             async with asyncio.timeout(self.limits.cut_timeout):
                 lease = await self._fill(name, topic, places)
             # What others write meanwhile is part of the sum.
             async with self._booking:
+                same = self.ledger.same(lease) if request.shared else None
+                if same is not None:
+                    await self._renew(same.lease.lease, request.ttl, least=same.expires)
+                    await self._clear(name)
+                    return same.lease
                 self._check_budget(lease)
-                expires = self._expiry(ttl)
+                expires = self._expiry(request.ttl)
                 await self._files.write(lease, expires)
-                self.ledger.add(lease, expires)
+                self.ledger.add(lease, expires, shared=request.shared)
         except TimeoutError:
             await self._clear(name)
             raise LeaseRefusedError(

@@ -54,11 +54,18 @@ class Cutter:
     control: Path
 
     def cut(
-        self, stream: str, topic: str, *, partitions: Sequence[int] | None = None, seconds: int
+        self,
+        stream: str,
+        topic: str,
+        *,
+        partitions: Sequence[int] | None = None,
+        seconds: int,
+        shared: bool = False,
     ) -> HeldLease:
-        """Makes a lease of what is committed now."""
+        """Makes a lease of what is committed now; a shared one is not released, as others may read it."""
         chosen = None if partitions is None else list(partitions)
-        answer = self._ask(verb="cut", stream=stream, topic=topic, partitions=chosen, ttl=seconds)
+        request = {"stream": stream, "topic": topic, "partitions": chosen, "ttl": seconds}
+        answer = self._ask(verb="cut", **request, **({"shared": True} if shared else {}))
         return HeldLease(Path(answer["path"]), Lease.of(answer["manifest"]))
 
     def renew(self, lease: str, seconds: int) -> None:

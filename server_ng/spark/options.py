@@ -61,12 +61,12 @@ class Options:
     batch_rows: int
     batch_bytes: int
     lease_seconds: int
-    """How long the server keeps a cut for a query; one that follows a topic renews it."""
+    """How long the server keeps a cut for a query unless it is renewed, which its tasks or its driver do."""
     cut_interval: float
     """Seconds that lie at least between two cuts of a query that follows a topic."""
 
     @classmethod
-    def parse(cls, given: Mapping[str, str], *, lease_seconds: int = 3600) -> Self:
+    def parse(cls, given: Mapping[str, str], *, lease_seconds: int = 300) -> Self:
         """Reads them; raises `OptionError` for the first that is wrong."""
         found = _Given(given)
         lease, control = found.text("path"), found.text("control")

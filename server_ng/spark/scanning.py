@@ -2,7 +2,9 @@
 
 import json
 import logging
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,11 +17,21 @@ from server_ng.segments.columns import Selection
 from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.arrow import Origin, record_batch
+from server_ng.spark.cutter import CutRefusedError, Cutter, renewing
 from server_ng.spark.planning import Scan
 
-__all__ = ["Reading", "ScanPartition", "read"]
+__all__ = ["Kept", "Reading", "ScanPartition", "read"]
 
 _log: Final = logging.getLogger("server_ng.spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A lease that nobody but the tasks that read it can keep: Spark ends the process that planned them."""
+
+    control: Path
+    lease: str
+    seconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,7 @@ class Reading:
     damage_path: Path | None
     batch_rows: int
     batch_bytes: int
+    kept: Kept | None = None
 
 
 class ScanPartition(InputPartition):
@@ -47,13 +60,31 @@ class ScanPartition(InputPartition):
 def read(partition: ScanPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Every wanted message of a task."""
     reading = partition.reading
-    for scan in partition.scans:
-        try:
-            yield from _scan(reading, scan, schema)
-        except DamagedSegmentError as damage:
-            if not reading.skip_damage:
-                raise
-            _tell(reading, scan.partition, damage, (damage.offset, scan.end_offset))
+    with _keeping(reading):
+        for scan in partition.scans:
+            try:
+                yield from _scan(reading, scan, schema)
+            except DamagedSegmentError as damage:
+                if not reading.skip_damage:
+                    raise
+                _tell(reading, scan.partition, damage, (damage.offset, scan.end_offset))
+
+
+@contextmanager
+def _keeping(reading: Reading) -> Iterator[None]:
+    """Renews a lease while a task reads it; where the socket is out of reach, others must do so."""
+    kept = reading.kept
+    if kept is None:
+        yield
+        return
+    cutter = Cutter(kept.control)
+    with suppress(OSError, ValueError, CutRefusedError):
+        left = int((reading.directory / "expires").read_text()) / 1e6 - time.time()
+        # Tasks may be short and many: the first behind a third of the time asks for all.
+        if left < kept.seconds * 2 / 3:
+            cutter.renew(kept.lease, kept.seconds)
+    with renewing(cutter, kept.lease, kept.seconds):
+        yield
 
 
 def _scan(reading: Reading, scan: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -90,10 +90,11 @@ class TopicReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The tasks of the query."""
-        leased = lease_of(self._options)
+        leased = lease_of(self._options, shared=True)
         names = {"stream": leased.lease.stream, "topic": leased.lease.topic}
         found = scans(wanted_of(self._options, leased), self._limits, names)
-        return list(tasks(self._options, leased, self._names, found, self._limits))
+        keep = self._options.control
+        return list(tasks(self._options, leased, self._names, found, self._limits, keep=keep))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task; Spark makes one without scans where there is nothing to read."""

@@ -1,6 +1,7 @@
 """Tasks of a query, from its options and what of a lease is wanted."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from server_ng.segments.columns import Selection
 from server_ng.segments.lease import Lease, LeaseError
@@ -9,16 +10,22 @@ from server_ng.spark.cutter import Cutter, HeldLease
 from server_ng.spark.limits import Limits
 from server_ng.spark.options import Options
 from server_ng.spark.planning import Range, Scan, pack, ranges
-from server_ng.spark.scanning import Reading, ScanPartition
+from server_ng.spark.scanning import Kept, Reading, ScanPartition
 from server_ng.spark.schema import native_columns
 
 __all__ = ["lease_of", "tasks", "wanted_of"]
 
 
 def tasks(
-    options: Options, leased: HeldLease, names: Sequence[str], found: Iterable[Scan], limits: Limits
+    options: Options,
+    leased: HeldLease,
+    names: Sequence[str],
+    found: Iterable[Scan],
+    limits: Limits,
+    *,
+    keep: Path | None = None,
 ) -> Iterator[ScanPartition]:
-    """One for each pack of scans."""
+    """One for each pack of scans; `keep` is the socket of the server that they ask to keep the lease."""
     selection = Selection(
         columns=native_columns(names),
         min_timestamp=limits.min_timestamp,
@@ -35,6 +42,7 @@ def tasks(
         damage_path=options.damage_path,
         batch_rows=options.batch_rows,
         batch_bytes=options.batch_bytes,
+        kept=None if keep is None else Kept(keep, leased.lease.lease, options.lease_seconds),
     )
     packs = pack(
         found,
@@ -46,11 +54,15 @@ def tasks(
         yield ScanPartition(reading, scans)
 
 
-def lease_of(options: Options) -> HeldLease:
+def lease_of(options: Options, *, shared: bool = False) -> HeldLease:
     """The lease that the options name, or a new one."""
     if options.control is not None:
         return Cutter(options.control).cut(
-            options.stream, options.topic, partitions=options.partitions, seconds=options.lease_seconds
+            options.stream,
+            options.topic,
+            partitions=options.partitions,
+            seconds=options.lease_seconds,
+            shared=shared,
         )
     lease = Lease.read(options.directory)
     named = (options.stream or lease.stream, options.topic or lease.topic)

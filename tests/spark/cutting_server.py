@@ -26,6 +26,7 @@ class CuttingServer:
         self.leases = folder / "leases"
         self.leases.mkdir(parents=True)
         self.cuts = self.adopted = 0
+        self.renewed: list[tuple[str, int]] = []
         self.refusal: tuple[str, str] | None = None
         self.verbatim: bytes | None = None
         """Said in the place of every answer."""
@@ -67,6 +68,7 @@ class CuttingServer:
             case "cut":
                 return self._cut(request)
             case "renew":
+                self.renewed.append((request["lease"], request["ttl"]))
                 return {"ok": True, "lease": request["lease"]}
             case "adopt":
                 return self._adopt(request)

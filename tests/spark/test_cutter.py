@@ -1,6 +1,7 @@
 """A job and the server that its lease is of: what the one survives of the other."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 
 from server_ng.spark.cutter import CutRefusedError, Cutter, held, renewing
 from server_ng.spark.errors import FencedError
+from server_ng.spark.options import Options
+from server_ng.spark.schema import declared
+from server_ng.spark.source import TopicReader
 from tests.spark.cutting_server import CuttingServer
 from tests.spark.topics import sealed
 
@@ -63,3 +67,18 @@ def test_half_an_answer_is_none(server: CuttingServer, said: bytes, kind: str) -
         Cutter(server.control).leases()
     assert refused.value.kind == kind
     assert refused.value.may_be_repeated == (kind == "unreachable")
+
+
+@pytest.mark.parametrize(("left", "renewed"), [(30, [("cut-1", 60)]), (59, [])])
+def test_tasks_keep_the_lease_that_they_read(
+    server: CuttingServer, left: int, renewed: list[tuple[str, int]]
+) -> None:
+    options = Options.parse(
+        {"control": str(server.control), "subscribe": "orders/events", "leaseSeconds": "60"}
+    )
+    reader = TopicReader(options, declared(options))
+    (task,) = reader.partitions()
+    (server.leases / "cut-1" / "expires").write_text(str(int((time.time() + left) * 1e6)))
+    assert sum(batch.num_rows for batch in reader.read(task)) == 3
+    assert server.renewed == renewed
+    assert server.held() == ["cut-1"]

@@ -1,6 +1,7 @@
 """Jobs that ask at the same time, or again before they were answered."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,16 @@ CUT = CutTopic("orders", "events", None, 60)
 class Shards:
     """Shards of one segment of 700 bytes for each cut; adoptions end when the test says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, idle: bool = False) -> None:
+        self.idle = idle
         self.cuts_made = 0
         self.adoptions_begun = 0
         self.may_adopt: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def cut(self, _group: int, _directory: Path) -> Contents:
-        """Another segment for each."""
+        """Another segment for each, unless nobody writes."""
         self.cuts_made += 1
-        first = 10 * self.cuts_made
+        first = 10 if self.idle else 10 * self.cuts_made
         segment = CutSegment(
             first_offset=first,
             last_offset=first,
@@ -51,6 +53,11 @@ def topic(_stream: str | int, _topic: str | int) -> Topic:
     return Topic("orders", "events", [Place(0, 7)])
 
 
+def directories(folder: Path) -> int:
+    """How many there are."""
+    return len(list(folder.iterdir()))
+
+
 async def test_cuts_at_once_keep_within_the_budget(tmp_path: Path) -> None:
     leases = leases_of(tmp_path, Clock(BASE_TIME), find=topic, cuts=Shards(), bytes_max=1500)
     outcomes = await asyncio.gather(*(leases.serve(CUT) for _ in range(4)), return_exceptions=True)
@@ -58,6 +65,23 @@ async def test_cuts_at_once_keep_within_the_budget(tmp_path: Path) -> None:
     assert [error.kind for error in refused] == [Refusal.BUDGET] * 2
     assert leases.ledger.bytes == 1400
     assert len(leases.ledger) == 2
+
+
+async def test_those_who_share_get_one_lease_of_what_does_not_change(tmp_path: Path) -> None:
+    clock = Clock(BASE_TIME)
+    shards = Shards(idle=True)
+    leases = leases_of(tmp_path, clock, find=topic, cuts=shards)
+    alone = await leases.serve(CUT)
+    shared = replace(CUT, shared=True)
+    first = await leases.serve(shared)
+    assert first["lease"] != alone["lease"]
+    clock.now += 1_000_000
+    again = await leases.serve(shared)
+    assert (again["lease"], again["expires"]) == (first["lease"], first["expires"] + 1_000_000)
+    assert (await leases.serve(replace(shared, ttl=1)))["expires"] == again["expires"]
+    assert len(leases.ledger) == directories(tmp_path) == 2
+    shards.idle = False
+    assert (await leases.serve(shared))["lease"] != first["lease"]
 
 
 async def adopting(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Leases, Shards, AdoptSegments]:

@@ -97,6 +97,13 @@ def _export_options(made: argparse.ArgumentParser) -> None:
         default="nothing",
         help="files hold rows of one of them alone; times are those of the append, UTC",
     )
+    made.add_argument(
+        "--on-damage",
+        choices=("fail", "skip"),
+        default="fail",
+        help="go on behind damaged batches; their offsets are counted, and never come",
+    )
+    made.add_argument("--dry-run", action="store_true", help="say what the table lacks, and change nothing")
     made.add_argument("--accept-loss", action="store_true", help="go on where messages were deleted unread")
     made.add_argument("--master", help="of Spark; without it this process does the work")
 
@@ -164,7 +171,7 @@ def _verify(chosen: argparse.Namespace) -> JobStatus:
 
 
 def _export(chosen: argparse.Namespace) -> JobStatus:
-    from server_ng.spark.export.job import Settings, export, on_spark, on_threads
+    from server_ng.spark.export.job import Settings, export, lacking, on_spark, on_threads
     from server_ng.spark.export.opening import catalog_of, open_target
     from server_ng.spark.export.partitioning import PartitionBy
     from server_ng.spark.export.rows import Shape
@@ -175,6 +182,7 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
         dead_letters=chosen.dead_letters,
         accept_loss=chosen.accept_loss,
         partition_by=PartitionBy(chosen.partition_by),
+        skip_damage=chosen.on_damage == "skip",
     )
     target = open_target(
         chosen.to,
@@ -186,6 +194,11 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
     with _leased(chosen) as leased, Meter(_bytes_of(leased.lease)) as meter:
         here = partial(on_threads, told=meter.told)
         engine = here if chosen.master is None else on_spark(chosen.master)
+        if chosen.dry_run:
+            parts = lacking(leased, target, settings)
+            for part in parts:
+                _say(chosen, asdict(part))
+            return JobStatus.DONE if parts else JobStatus.NOTHING_TO_DO
         done = export(leased, target, settings, engine)
     if done is None:
         return JobStatus.NOTHING_TO_DO

@@ -18,11 +18,10 @@ from server_ng.spark.command import main
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import BadRecordError, DataLossError, FencedError, OptionError, TopicChangedError
 from server_ng.spark.export.beside import WithDeadLetters
-from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.job import Exported, Settings, export, on_threads
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
-from server_ng.spark.export.writing import DeadLetters, WriteTask
+from server_ng.spark.export.writing import DeadLetters, WriteTask, Written
 from tests.spark.topics import sealed
 from tests.spark.written_table import KINDS, WrittenTable
 from tests.support.lease_files import BASE_TIME, Message, WrittenSegment, segment, write_lease
@@ -79,10 +78,10 @@ class Crash(BaseException):
     """The process is gone."""
 
 
-def crashing(calls: int) -> Callable[[Any], list[DataFile]]:
+def crashing(calls: int) -> Callable[[Any], list[Written]]:
     """An engine whose process ends after so many files."""
 
-    def run(tasks: Any) -> list[DataFile]:
+    def run(tasks: Any) -> list[Written]:
         on_threads(tasks[:calls])
         raise Crash
 
@@ -104,7 +103,7 @@ def test_a_job_that_died_before_its_commit_left_nothing(
 def test_the_second_of_two_jobs_is_fenced(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
     export(leased({0: [sealed(0, 10)]}), table.open(), RAW, on_threads)
 
-    def overtaken(tasks: Any) -> list[DataFile]:
+    def overtaken(tasks: Any) -> list[Written]:
         export(leased(first_state()), table.open(), RAW, on_threads)
         return on_threads(tasks)
 
@@ -116,7 +115,7 @@ def test_the_second_of_two_jobs_is_fenced(table: WrittenTable, leased: Callable[
 
 
 def test_two_jobs_that_both_found_no_table(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
-    def overtaken(tasks: Any) -> list[DataFile]:
+    def overtaken(tasks: Any) -> list[Written]:
         export(leased(first_state()), table.open(), RAW, on_threads)
         return on_threads(tasks)
 
@@ -136,7 +135,7 @@ def test_a_job_without_rows_never_moves_progress_back(
         gap.path, replace(gap.lease, partitions=(replace(cut, segments=(end,), commit_offset=11),))
     )
 
-    def overtaken(_: Any) -> list[DataFile]:
+    def overtaken(_: Any) -> list[Written]:
         export(leased(second_state()), table.open(), RAW, on_threads)
         return []
 
@@ -519,6 +518,45 @@ def test_the_command(
     assert "secret" not in capsys.readouterr().err
     changed = str(leased(second_state(), purge_generation=9).path)
     assert main(["export", "--lease", changed, "--to", "parquet", "--target", folder]) == 4
+
+
+def test_a_dry_run_changes_nothing(
+    table: WrittenTable, leased: Callable[..., HeldLease], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--to", table.kind, *table.words(), "--json"]
+
+    def dry(topic: dict[int, list[WrittenSegment]]) -> tuple[int, list[tuple[int, int, int]]]:
+        before = sorted(table.folder.rglob("*.*"))
+        status = main(["export", "--lease", str(leased(topic).path), *words, "--dry-run"])
+        assert [path for path in sorted(table.folder.rglob("*.*")) if path.name != "catalog.db"] == [
+            path for path in before if path.name != "catalog.db"
+        ]
+        said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        return status, [(each["partition"], each["first_offset"], each["end_offset"]) for each in said]
+
+    assert dry(first_state()) == (0, [(0, 0, 20), (1, 0, 7)])
+    assert main(["export", "--lease", str(leased(first_state()).path), *words]) == 0
+    capsys.readouterr()
+    assert dry(first_state()) == (3, [])
+    assert dry(second_state()) == (0, [(0, 20, 27)])
+
+
+def test_damage_is_passed_over_and_counted_when_asked(
+    table: WrittenTable, leased: Callable[..., HeldLease], capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = leased(first_state())
+    path = held.path / held.lease.partitions[0].segments[0].path
+    rotten = bytearray(path.read_bytes())
+    rotten[int.from_bytes(rotten[32:40], "little") + 256 + 50] ^= 1
+    path.write_bytes(rotten)
+    command = ["export", "--lease", str(held.path), "--to", table.kind, *table.words(), "--json"]
+    assert main(command) == 6
+    assert "is damaged at byte" in capsys.readouterr().err
+    assert main([*command, "--on-damage", "skip"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"], said["lost_offsets"]) == (22, 5)
+    assert table.places() == [place for place in FIRST if not (place[0] == 0 and 5 <= place[1] < 10)]
+    assert main(command) == 3
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta"])

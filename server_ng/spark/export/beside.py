@@ -21,6 +21,9 @@ __all__ = ["Rows", "WithDeadLetters"]
 class Rows(Protocol):
     """A table of one kind of rows."""
 
+    def progress(self, lease: Lease) -> Progress:
+        """As of `Target`."""
+
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:
         """As of `Target`."""
 
@@ -37,6 +40,10 @@ class WithDeadLetters:
     def __init__(self, rows: Rows, letters: Rows, *, wanted: bool) -> None:
         self._rows, self._letters, self._wanted = rows, letters, wanted
         self._there = Progress("", {})
+
+    def progress(self, lease: Lease) -> Progress:
+        """How far the table of rows has come."""
+        return self._rows.progress(lease)
 
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:
         """Makes the tables if there are none, and says how far the one of rows has come."""

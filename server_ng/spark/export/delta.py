@@ -36,6 +36,12 @@ class DeltaTarget:
         self._folder, self._partition_by = folder, partition_by
         self._table: DeltaTable | None = None
 
+    def progress(self, lease: Lease) -> Progress:
+        """How far the table has come, if there is one; changes nothing."""
+        if not DeltaTable.is_deltatable(str(self._folder)):
+            return Progress("", {})
+        return self._progress(DeltaTable(self._folder), lease)
+
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:
         """Makes the table if there is none, and says how far it has come."""
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -49,6 +55,9 @@ class DeltaTarget:
             parts = ", ".join(table.metadata().partition_columns) or "nothing"
             raise OptionError(f"{self._folder} is partitioned by {parts}")
         self._table = table
+        return self._progress(table, lease)
+
+    def _progress(self, table: DeltaTable, lease: Lease) -> Progress:
         points = {}
         for cut in lease.partitions:
             point = self._point(table, lease.cluster, cut)

@@ -40,6 +40,11 @@ class IcebergTarget:
         self._catalog, self._name, self._partition_by = catalog, name, partition_by
         self._table: Table | None = None
 
+    def progress(self, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
+        """How far the table has come, if there is one; changes nothing."""
+        there = self._catalog.table_exists(self._name)
+        return _progress(self._catalog.load_table(self._name)) if there else Progress("", {})
+
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
         """Makes the table if there is none, and says how far it has come."""
         namespace, dot, _ = self._name.rpartition(".")
@@ -53,8 +58,7 @@ class IcebergTarget:
         self._table = table
         self._compare(table, schema)
         self._partition(table)
-        found = table.properties.get(_PROGRESS)
-        return Progress("", {}) if found is None else Progress.of(json.loads(found))
+        return _progress(table)
 
     def staging(self, job: str) -> Path:
         """Where the files of a job are written, and stay."""
@@ -114,3 +118,8 @@ class IcebergTarget:
         if self._table is None:
             raise OptionError(f"{self._name} was not opened")
         return self._table
+
+
+def _progress(table: "Table") -> Progress:
+    found = table.properties.get(_PROGRESS)
+    return Progress("", {}) if found is None else Progress.of(json.loads(found))

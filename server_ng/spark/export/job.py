@@ -1,30 +1,32 @@
 """One export: what the table lacks, written and committed at once."""
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from uuid import uuid4
 
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.keys import DEFAULT_KEY
+from server_ng.segments.lease import Lease
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import BadRecordError, OptionError
-from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import EXPORT_REMEDIES, ExportCommit, Target
-from server_ng.spark.export.writing import DeadLetters, WriteTask, runs, write
+from server_ng.spark.export.writing import DeadLetters, WriteTask, Written, runs, write
 from server_ng.spark.limits import Limits
 from server_ng.spark.meter import Told, untold
-from server_ng.spark.planning import pack, scans
-from server_ng.spark.progress import advanced, between
+from server_ng.spark.planning import Range, pack, scans
+from server_ng.spark.progress import Progress, advanced, between
 
-__all__ = ["Engine", "Exported", "Settings", "export", "on_spark", "on_threads"]
+__all__ = ["Engine", "Exported", "Lacking", "Settings", "export", "lacking", "on_spark", "on_threads"]
 
-Engine: TypeAlias = Callable[[Sequence[WriteTask]], list[DataFile]]
+_log: Final = logging.getLogger("server_ng.spark")
+
+Engine: TypeAlias = Callable[[Sequence[WriteTask]], list[Written]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Settings:
     """Of the log: what it becomes as Parquet is smaller."""
     accept_loss: bool = False
     partition_by: PartitionBy = PartitionBy.NOTHING
+    skip_damage: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,34 @@ class Exported:
     dead_rows: int
     files: int
     log_bytes: int
+    lost_offsets: int = 0
+    """Of damage that was passed over, as it was asked to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What a table lacks of a partition."""
+
+    partition: int
+    first_offset: int
+    end_offset: int
+    log_bytes: int
+
+
+def lacking(leased: HeldLease, target: Target, settings: Settings) -> list[Lacking]:
+    """What `export` would add; nothing is changed, and no table is made."""
+    found = []
+    for part in _wanted(leased.lease, target.progress(leased.lease), settings)[1]:
+        names = {"stream": leased.lease.stream, "topic": leased.lease.topic}
+        size = sum(scan.bytes for scan in scans([part], Limits(), names))
+        found.append(Lacking(part.cut.partition, part.first, part.end, size))
+    return found
+
+
+def _wanted(lease: Lease, start: Progress, settings: Settings) -> tuple[Progress, list[Range]]:
+    end = advanced(start, lease, {cut.partition: cut.end_offset for cut in lease.partitions})
+    strict = not settings.accept_loss
+    return end, between(start, end, lease, strict=strict, restart=False, remedies=EXPORT_REMEDIES)
 
 
 def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine) -> Exported | None:
@@ -61,10 +92,7 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
             f"the schema names {settings.partition_by}, by which the table is to be partitioned"
         )
     start = target.begin(schema, lease)
-    end = advanced(start, lease, {cut.partition: cut.end_offset for cut in lease.partitions})
-    wanted = between(
-        start, end, lease, strict=not settings.accept_loss, restart=False, remedies=EXPORT_REMEDIES
-    )
+    end, wanted = _wanted(lease, start, settings)
     if not wanted:
         return None
     job = uuid4().hex
@@ -85,16 +113,21 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
             staging=target.staging(job),
             dead_letters=_dead_letters(target, job, run[0].partition) if settings.dead_letters else None,
             partition_by=settings.partition_by,
+            skip_damage=settings.skip_damage,
         )
         for run in runs(found, settings.file_bytes)
     ]
-    files = engine(tasks)
+    written = engine(tasks)
+    files = [file for each in written for file in each.files]
+    for sentence in (sentence for each in written for sentence in each.lost):
+        _log.warning("skipped %s", sentence)
     target.commit(ExportCommit(job, lease.stream, lease.topic, start, end, schema, files))
     return Exported(
         rows=sum(file.rows for file in files if not file.dead),
         dead_rows=sum(file.rows for file in files if file.dead),
         files=sum(1 for file in files if not file.dead),
         log_bytes=sum(scan.bytes for scan in found),
+        lost_offsets=sum(each.lost_offsets for each in written),
     )
 
 
@@ -102,35 +135,35 @@ def _dead_letters(target: Target, job: str, partition: int) -> DeadLetters:
     return DeadLetters(target.dead_letters(job), target.dead_letters_from(partition))
 
 
-def on_threads(tasks: Sequence[WriteTask], told: Told = untold) -> list[DataFile]:
+def on_threads(tasks: Sequence[WriteTask], told: Told = untold) -> list[Written]:
     """In this process: decoding and writing leave the interpreter's lock alone."""
 
-    def done(task: WriteTask) -> list[DataFile]:
-        files = write(task)
+    def done(task: WriteTask) -> Written:
+        written = write(task)
         told(sum(scan.bytes for scan in task.scans))
-        return files
+        return written
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(chain.from_iterable(pool.map(done, tasks)))
+        return list(pool.map(done, tasks))
 
 
 def on_spark(master: str) -> Engine:
     """One task of a cluster for each file; the lease and the table must be where every worker finds them."""
     from server_ng.spark.session import builder
 
-    def run(tasks: Sequence[WriteTask]) -> list[DataFile]:
+    def run(tasks: Sequence[WriteTask]) -> list[Written]:
         context = builder("server-ng spark export", master).getOrCreate().sparkContext
-        found: list[DataFile] = []
+        found: list[Written] = []
         for done in context.parallelize(tasks, max(1, len(tasks))).map(_attempt).collect():
             if isinstance(done, Exception):
                 raise done
-            found += done
+            found.append(done)
         return found
 
     return run
 
 
-def _attempt(task: WriteTask) -> list[DataFile] | Exception:
+def _attempt(task: WriteTask) -> Written | Exception:
     """What would be the same at every try comes back as what it is, and not as the text of a failed task."""
     try:
         return write(task)

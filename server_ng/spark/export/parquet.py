@@ -40,10 +40,15 @@ class ParquetTarget:
         self._dead = "_dead_letters"
         self._last = 0
 
+    def progress(self, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
+        """How far the table has come, if there is one; changes nothing."""
+        last = self._last_commit()
+        return Progress.of(self._commit(last)["progress"]) if last else _EMPTY
+
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
         """Makes the table if there is none, ends what a crash left half done, says how far it has come."""
         self._log.mkdir(parents=True, exist_ok=True)
-        self._last = max((int(each.stem) for each in self._log.glob("*.json")), default=0)
+        self._last = self._last_commit()
         if not self._last:
             return _EMPTY
         found = self._commit(self._last)
@@ -100,7 +105,7 @@ class ParquetTarget:
     def collect(self, older_than_seconds: float) -> int:
         """Removes what jobs left behind that died before their commit; returns how many folders."""
         removed = 0
-        last = max((int(each.stem) for each in self._log.glob("*.json")), default=0)
+        last = self._last_commit()
         named = self._commit(last)["files"] if last else []
         live = {Path(entry["staged"]).parent.name for entry in named}
         for folder in self._staging.glob("*"):
@@ -108,6 +113,9 @@ class ParquetTarget:
                 shutil.rmtree(folder)
                 removed += 1
         return removed
+
+    def _last_commit(self) -> int:
+        return max((int(each.stem) for each in self._log.glob("*.json")), default=0)
 
     def _commit(self, number: int) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self._log / f"{number:020}.json").read_text())

@@ -33,6 +33,9 @@ class ExportCommit:
 class Target(Protocol):
     """A table. `Progress` lives in its own commits, so that rows and progress are one."""
 
+    def progress(self, lease: Lease) -> Progress:
+        """How far the table has come, if there is one; changes nothing."""
+
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:
         """Makes the table if there is none, ends what a crash left half done, says how far it has come."""
 

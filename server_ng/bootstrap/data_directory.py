@@ -81,7 +81,8 @@ def _lock(path: Path, setting: str) -> int:
     except OSError as error:
         raise StartError(
             f"The file {path} cannot be opened: {error.strerror}. "
-            "This user must be able to write the data directory; its owner may be another user."
+            "This user must be able to write the data directory; its owner may be another user. "
+            "What a copy that is only read holds is in its journal, too: copy it to where it can be written."
         ) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -124,6 +124,10 @@ class _Given:
         _, value = self._given.pop(name.lower(), (name, None))
         return value
 
+    def peek(self, name: str) -> str | None:
+        """The same without taking it."""
+        return self._given.get(name.lower(), (name, None))[1]
+
     def flag(self, name: str, *, default: bool) -> bool:
         return self.choice(name, ("true", "false") if default else ("false", "true")) == "true"
 
@@ -158,10 +162,12 @@ def _subscription(found: _Given, *, needed: bool) -> tuple[str, str, tuple[int, 
     if (subscribe is None) == (assign is None):
         raise OptionError('give subscribe as "stream/topic", or assign as {"stream/topic": [partitions]}')
     if subscribe is not None:
+        if all("/" in part for part in subscribe.split(",")) and "," in subscribe:
+            raise OptionError("subscribe: one topic for each table; make a union of the tables of several")
         return (*_topic_of("subscribe", subscribe), None)
     chosen = _object("assign", str(assign))
     if len(chosen) != 1:
-        raise OptionError("assign: one topic at a time")
+        raise OptionError("assign: one topic for each table; make a union of the tables of several")
     ((name, partitions),) = chosen.items()
     if not isinstance(partitions, list) or not all(type(each) is int and each >= 0 for each in partitions):
         raise OptionError(f"assign: {partitions!r} is not a list of partitions")
@@ -176,7 +182,7 @@ def _topic_of(option: str, name: str) -> tuple[str, str]:
 
 
 def _bound(found: _Given, word: str, default: int) -> Bound:
-    offsets, time = found.text(f"{word}Offsets"), found.number(f"{word}Timestamp", 0)
+    offsets, time = found.text(f"{word}Offsets"), _time(found, f"{word}Timestamp")
     if offsets is not None and time is not None:
         raise OptionError(f"{word}Offsets and {word}Timestamp exclude each other")
     words = {"earliest": EARLIEST, "latest": LATEST}
@@ -187,6 +193,12 @@ def _bound(found: _Given, word: str, default: int) -> Bound:
     if offsets.strip().lower() in words:
         return Bound(words[offsets.strip().lower()], {}, None)
     return Bound(default, _offsets(f"{word}Offsets", offsets), None)
+
+
+def _time(found: _Given, option: str) -> int | None:
+    if (found.peek(option) or "").lstrip().startswith("{"):
+        raise OptionError(f"{option}: one time for all partitions; only offsets are given for each")
+    return found.number(option, 0)
 
 
 def _offsets(option: str, text: str) -> Offsets:

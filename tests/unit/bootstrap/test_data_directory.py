@@ -1,5 +1,6 @@
 """The data directory: one owner at a time, and the lock goes with its owner."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -29,6 +30,17 @@ def test_the_lock_names_its_owner(tmp_path: Path) -> None:
     taken = take(tmp_path)
     assert json.loads((tmp_path / "LOCK").read_text()) == {"pid": os.getpid()}
     taken.release()
+
+
+def test_a_copy_that_cannot_be_written_is_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr("server_ng.bootstrap.data_directory.os.open", refuse)
+    with pytest.raises(StartError, match="copy it to where it can be written"):
+        take(tmp_path)
 
 
 def test_a_second_owner_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The leases of a running server, put together from the metadata, the shards and the control socket."""
 
+import grp
 import socket
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -8,8 +9,10 @@ from typing import Any
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.config import Settings
+from server_ng.config.model import NO_GROUP
 from server_ng.engine.records import Adopted, Cut
 from server_ng.leases import Leases, Limits
+from server_ng.leases.access import NOBODY_ELSE, Access
 from server_ng.leases.control_socket import ControlSocket
 from server_ng.leases.errors import Refusal
 from server_ng.leases.requests import Request
@@ -17,7 +20,7 @@ from server_ng.leases.shards import ShardAdoptions, ShardCuts
 from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 
-__all__ = ["Leasing"]
+__all__ = ["Leasing", "access_of"]
 
 
 class Leasing:
@@ -78,6 +81,11 @@ class Leasing:
             yield sample("compaction_refused_total", tally.not_adopted[kind.value], reason=kind.value)
 
 
+def access_of(group: str) -> Access:
+    """For the members of a group of the system; raises `KeyError` if there is none of this name."""
+    return NOBODY_ELSE if group == NO_GROUP else Access(grp.getgrnam(group).gr_gid)
+
+
 def make_leases(
     settings: Settings,
     directory: DataDirectory,
@@ -101,4 +109,5 @@ def make_leases(
         cuts=cuts,
         adoptions=adoptions,
         clock=lambda: time.time_ns() // 1_000,
+        access=access_of(wanted.group),
     )

@@ -15,6 +15,7 @@ from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.descriptors import connections_within
 from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
+from server_ng.bootstrap.leasing import access_of
 from server_ng.config import Loaded, Settings
 from server_ng.config.cpu_allocation import AutoCpus
 from server_ng.config.model import NO_GROUP
@@ -116,6 +117,9 @@ def _bind_control(settings: Settings, directory: DataDirectory) -> socket.socket
         return None
     group = None if settings.leases.group == NO_GROUP else settings.leases.group
     try:
+        access = access_of(settings.leases.group)
+        for passed in (directory.path, directory.runtime_path):
+            access.pass_through(passed)
         return bind(directory.runtime_path.absolute(), group)
     except KeyError as error:
         raise StartError(

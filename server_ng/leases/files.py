@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import structlog
 
+from server_ng.leases.access import NOBODY_ELSE, Access
 from server_ng.segments.lease import MANIFEST_NAME, Lease, LeaseError
 
 __all__ = ["LeaseFiles"]
@@ -26,8 +27,8 @@ _FILE_MODE: Final = 0o640
 class LeaseFiles:
     """All that leases have on the disk."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, access: Access = NOBODY_ELSE) -> None:
+        self._root, self._access = root, access
 
     def found(self) -> Iterator[tuple[str, Lease | None, int]]:
         """Every lease on the disk: name, manifest unless it is not whole, and when it ends, microseconds."""
@@ -54,21 +55,26 @@ class LeaseFiles:
         self._root.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
         path = self.path(lease)
         path.mkdir(mode=_DIRECTORY_MODE)
-        places = {}
-        for group in groups:
-            places[group] = path / f"{group:016x}"
-            places[group].mkdir(mode=_DIRECTORY_MODE)
+        places = {group: path / f"{group:016x}" for group in groups}
+        for place in places.values():
+            place.mkdir(mode=_DIRECTORY_MODE)
+        for directory in (self._root, path, *places.values()):
+            self._access.look_into(directory)
         await _sync_directory(self._root)
         return places
 
     async def write(self, lease: Lease, expires: int) -> None:
         """Writes when a lease ends, and then its manifest: with that it is whole."""
+        path = self.path(lease.lease)
+        if self._access is not NOBODY_ELSE:
+            for segment in (segment for cut in lease.partitions for segment in cut.segments):
+                await _off_the_loop(self._access.read, path / segment.path)
         await self.expire_at(lease.lease, expires)
-        await _replace(self.path(lease.lease) / MANIFEST_NAME, lease.encode().encode())
+        await _replace(path / MANIFEST_NAME, lease.encode().encode(), self._access)
 
     async def expire_at(self, lease: str, micros: int) -> None:
         """Writes down when a lease ends."""
-        await _replace(self.path(lease) / _EXPIRY_NAME, f"{micros}\n".encode())
+        await _replace(self.path(lease) / _EXPIRY_NAME, f"{micros}\n".encode(), self._access)
 
     async def remove(self, lease: str) -> None:
         """Removes a lease; its manifest first, so that no reader takes up what is going."""
@@ -86,11 +92,11 @@ def _links(directory: str, folders: Iterable[str]) -> Iterator[str]:
     return (name for name in folders if Path(directory, name).is_symlink())
 
 
-async def _replace(path: Path, content: bytes) -> None:
+async def _replace(path: Path, content: bytes, access: Access) -> None:
     # Several may write the same file at once.
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
-        await _write(fresh, content)
+        await _write(fresh, content, access)
         fresh.replace(path)
     except BaseException:
         fresh.unlink(missing_ok=True)
@@ -98,9 +104,10 @@ async def _replace(path: Path, content: bytes) -> None:
     await _sync_directory(path.parent)
 
 
-async def _write(path: Path, content: bytes) -> None:
+async def _write(path: Path, content: bytes, access: Access) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _FILE_MODE)
     try:
+        access.read(descriptor)
         left = memoryview(content)
         while left:
             left = left[await _off_the_loop(os.write, descriptor, left) :]

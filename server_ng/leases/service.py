@@ -12,6 +12,7 @@ from typing import Any, Final
 import structlog
 
 from server_ng.leases import adoption, verification
+from server_ng.leases.access import NOBODY_ELSE, Access
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.files import LeaseFiles
 from server_ng.leases.ledger import Held, Ledger
@@ -89,6 +90,7 @@ class Leases:
     adoptions: ShardAdoptions
     clock: Callable[[], int]
     """Microseconds since the Unix epoch."""
+    access: Access = NOBODY_ELSE
     tally: Tally = field(default_factory=Tally)
     ledger: Ledger = field(default_factory=Ledger)
     _files: LeaseFiles = field(init=False)
@@ -105,7 +107,7 @@ class Leases:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._files = LeaseFiles(self.root)
+        self._files = LeaseFiles(self.root, self.access)
 
     async def load(self) -> None:
         """Takes up what a run before this one left: leases go on, and what is not whole is removed."""

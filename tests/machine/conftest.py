@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fixtures import backend
+from tests.support.fixtures import backend, make_node, start_node
 from tests.support.journal_writer import build
 
-__all__ = ["backend", "journal_program"]
+__all__ = ["backend", "journal_program", "make_node", "start_node"]
 
 
 @pytest.fixture(scope="session")

@@ -325,7 +325,7 @@ def test_what_the_server_answers_is_the_exit_status(
         raise CutRefusedError(kind, "Not so.")
 
     monkeypatch.setattr(Cutter, "adopt", refuses)
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("server_ng.spark.compact.adopting.sleep", lambda _: None)
     with CuttingServer(tmp_path) as server:
         server.holds({0: written([*EVERY_KEY, [[(9, False)]]]), 1: []}, groups=PARTITIONS)
         command = ["compact", "--control", str(server.control), "--topic", "orders/events"]
@@ -336,7 +336,7 @@ def test_what_the_server_answers_is_the_exit_status(
 
 def test_a_partition_that_is_busy_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("time.sleep", pauses.append)
+    monkeypatch.setattr("server_ng.spark.compact.adopting.sleep", pauses.append)
 
     class Busy(Dying):
         def adopt(self, *offered: Any) -> None:

@@ -1,6 +1,6 @@
 """Compacted segments offered to the server, which verifies them and puts them in the place of others."""
 
-import time
+from time import sleep
 from typing import Final, Protocol
 
 from server_ng.spark.compact.merging import Output
@@ -49,7 +49,7 @@ def adopt(server: Adopter, lease: str, output: Output) -> None:
         except CutRefusedError as error:
             if error.kind != _BUSY or not left:
                 raise _refusal(error, output) from error
-            time.sleep(_SECONDS_BETWEEN)
+            sleep(_SECONDS_BETWEEN)
         else:
             break
 

@@ -76,10 +76,19 @@ pub enum Standing {
 }
 
 impl ViewBody {
+    /// Bytes in front of the headers.
+    const FIXED_BYTES: usize = 40;
+
+    /// How many headers have room in a body of so many bytes.
+    #[must_use]
+    pub const fn headers_in(body_bytes: usize) -> usize {
+        body_bytes.saturating_sub(Self::FIXED_BYTES) / RECORD_HEADER
+    }
+
     /// The body's bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(40 + RECORD_HEADER * self.headers.len());
+        let mut bytes = Vec::with_capacity(Self::FIXED_BYTES + RECORD_HEADER * self.headers.len());
         for field in [self.view, self.log_view, self.commit, self.head] {
             put_u64(&mut bytes, field);
         }

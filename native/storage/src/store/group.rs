@@ -329,9 +329,21 @@ impl Group {
             _ => 0,
         };
         self.pending.truncate(written);
+        self.count_pending();
+        self.asked_to = 0;
+    }
+
+    /// Drops what was being written when it was purged, and was not written then: nothing of it may stand in front of what came
+    /// behind the purge.
+    fn drop_purged(&mut self) {
+        let generation = self.generation;
+        self.pending.retain(|batch| batch.generation >= generation);
+        self.count_pending();
+    }
+
+    fn count_pending(&mut self) {
         self.pending_bytes = self.pending.iter().map(|batch| batch.bytes.len()).sum();
         self.pending_messages = self.pending.iter().map(|batch| u64::from(batch.messages)).sum();
-        self.asked_to = 0;
     }
 
     /// All that is pending is to be written now.
@@ -397,6 +409,7 @@ impl Group {
             Running::DroppingState { op } => Order::DropState { op },
             Running::Appending { end, .. } => {
                 self.note_stale(end);
+                self.drop_purged();
                 return true;
             }
             Running::Sealing { end, .. } => {

@@ -66,6 +66,27 @@ fn a_purge_and_a_truncation_outlast_a_full_disk() {
     check(&environment.machine, &rig.home, 7, &log, "after the disk was full");
 }
 
+/// A write of purged messages that finds no space is not tried again: it would be the first of what came after them.
+#[test]
+fn a_purge_behind_a_write_that_finds_no_space_keeps_nothing_of_before() {
+    let environment = Mortal::new(6);
+    let (mut rig, mut log) = (rig(&environment), Log::default());
+    append(&mut rig, &mut log, 7, 3, 2_000);
+    assert!(rig.settle_all([7].into_iter()));
+    environment.machine.set_capacity(0);
+    append(&mut rig, &mut log, 7, 3, 2_000);
+    log.said.push(Said::Purge { generation: 1 });
+    let op = log.head();
+    rig.act(|store, effects| store.purge(7, 1, op, effects));
+    append(&mut rig, &mut log, 7, 2, 100);
+    rig.work(Duration::from_millis(100));
+    assert!(rig.pressure > 0, "what was under way found no space");
+    environment.machine.set_capacity(u64::MAX);
+    assert!(rig.settle_all([7].into_iter()));
+    assert_eq!(rig.store.buffered_bytes(), 0);
+    check(&environment.machine, &rig.home, 7, &log, "after a purge on a full disk");
+}
+
 #[test]
 fn a_failed_write_or_sync_is_final_and_names_its_file() {
     for (number, faults) in

@@ -2,6 +2,7 @@
 
 use ng_io::{Environment, WallMicros};
 use ng_partition::{StampRefusal, Stamper};
+use ng_storage::record_body::ViewBody;
 use ng_vsr::{Event, Request};
 use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, SUFFIX_MAX, body_checksum};
 use ng_wire::table::error::ErrorCode;
@@ -11,14 +12,6 @@ use super::machine::{Machine, MetadataMachine};
 use super::outgoing::{LogAnswer, Outgoing};
 use super::owner::METADATA;
 use super::shard_log::{ShardLog, Work};
-
-/// Operations that the log of a group may be ahead of the manifest in force. A start votes with a list of all of them, and
-/// no vote lists more than [`SUFFIX_MAX`]: what is under way when the limit is reached, and what a new view adds, has to
-/// fit, too.
-const AHEAD_MAX: u64 = SUFFIX_MAX as u64 - 512;
-
-/// From so many on the next manifest is hurried.
-const HURRY_AT: u64 = SUFFIX_MAX as u64 / 2;
 
 /// A request for the log of a group.
 #[derive(Clone, Debug)]
@@ -66,10 +59,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         let head = group.replica.head();
         let ahead = head.since(group.checkpointed);
-        if ahead >= HURRY_AT {
+        let ahead_max = self.ahead_max();
+        if ahead >= ahead_max / 2 {
             self.checkpoint.hurried = true;
         }
-        if ahead >= AHEAD_MAX || !group.replica.admits() || !self.has_room(id, head.next(), body.len()) {
+        if ahead >= ahead_max || !group.replica.admits() || !self.has_room(id, head.next(), body.len()) {
             return Err(LogAnswer::Busy);
         }
         if id != METADATA {
@@ -93,6 +87,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.propose_offsets(id);
         }
         Ok(())
+    }
+
+    /// Operations that the log of a group may be ahead of the manifest in force. A start votes with a list of all of them, and
+    /// the view that follows is a record with that list: no vote lists more than [`SUFFIX_MAX`], and the journal takes no larger
+    /// body than it can keep. What is under way when the limit is reached, and what a new view adds, has to fit, too.
+    fn ahead_max(&self) -> u64 {
+        let listed = ViewBody::headers_in(self.journal.body_bytes_max()).min(SUFFIX_MAX) as u64;
+        listed - listed / 8
     }
 
     /// The op of the login by which the log knows a session; none that ever was for a number that was passed over.

@@ -29,7 +29,7 @@ const FAILED_ONCE: [u64; 16] =
     [2032, 2984, 3035, 3158, 3481, 3507, 3703, 3828, 4933, 7139, 7981, 9625, 11_029, 11_938, 13_563, 54_416];
 
 /// Seeds that failed once when messages went.
-const FAILED_DROPPING: [u64; 3] = [300_345, 300_692, 301_076];
+const FAILED_DROPPING: [u64; 5] = [300_298, 300_334, 300_345, 300_692, 301_076];
 
 #[test]
 fn worlds_that_failed_once_hold() {

@@ -3,6 +3,7 @@
 use ng_shard::log::owner::METADATA;
 
 use crate::judges::Verdict;
+use crate::node::Shard;
 use crate::world::World;
 
 impl World {
@@ -10,7 +11,7 @@ impl World {
     pub(crate) fn judge_agreement(&self) -> Result<(), Verdict> {
         for group in self.groups().into_iter().filter(|group| !self.is_halted(*group)) {
             let mut kept = self.nodes.iter().map(|node| {
-                let log = node.shard_of(group).map(|shard| &shard.log);
+                let log = node.shard_of(group).map(Shard::log);
                 let clients = log.filter(|_| group == METADATA).and_then(|log| log.clients());
                 let partition = log.and_then(|log| log.partition(group));
                 // The time of the last operation stands for that of the last batch after a start.

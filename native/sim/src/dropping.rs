@@ -34,11 +34,11 @@ fn keeping(plan: &Plan, group: u64) -> Keeping {
 pub(crate) fn begin_dropping(plan: &Plan, groups: &[u64], node: &mut Node) {
     let period = Some(100 + plan.seed % 900);
     for shard in &mut node.shards {
-        shard.log.set_retention_limits(RetentionLimits { period, hold: OffsetHold::Never });
+        shard.log_mut().set_retention_limits(RetentionLimits { period, hold: OffsetHold::Never });
     }
     for group in groups.iter().filter(|group| **group != METADATA) {
         if let Some(shard) = node.shard_of_mut(*group) {
-            shard.log.keep(*group, keeping(plan, *group));
+            shard.log_mut().keep(*group, keeping(plan, *group));
         }
     }
 }
@@ -54,7 +54,7 @@ impl World {
         for group in self.groups() {
             for node in &mut self.nodes {
                 if let Some(shard) = node.shard_of_mut(group) {
-                    shard.log.keep(group, FOR_EVER);
+                    shard.log_mut().keep(group, FOR_EVER);
                 }
             }
         }
@@ -83,9 +83,9 @@ impl World {
             let stands_still = node.paused_until > self.now;
             let Some(shard) = node.shard_of_mut(group).filter(|_| !stands_still) else { continue };
             if purges {
-                shard.log.request(ticket, request.clone());
+                shard.log_mut().request(ticket, request.clone());
             } else {
-                shard.log.delete_segments(ticket, group, 0, count, level);
+                shard.log_mut().delete_segments(ticket, group, 0, count, level);
             }
         }
         self.story.tell(self.now, || {

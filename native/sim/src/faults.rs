@@ -93,7 +93,7 @@ impl World {
             }
             Fault::StalledApply => {
                 for shard in &mut self.nodes[usize::from(victim)].shards {
-                    shard.log.metadata_mut().stall(until / MILLI);
+                    shard.log_mut().metadata_mut().stall(until / MILLI);
                 }
             }
             Fault::ShardCount => {

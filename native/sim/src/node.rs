@@ -20,8 +20,9 @@ pub(crate) const MILLI: u64 = 1_000_000;
 /// One shard of a process that runs.
 pub(crate) struct Shard {
     driver: SimulatedDriver,
-    /// Its groups.
-    pub(crate) log: Log,
+    log: Log,
+    /// When the log wants its next turn, as of its last one; not known if somebody has given it something since.
+    wanted: Option<Option<u64>>,
     completions: Vec<Completion>,
 }
 
@@ -140,16 +141,33 @@ impl Shard {
     /// A shard whose log has just been opened.
     #[must_use]
     pub(crate) fn new(driver: SimulatedDriver, log: Log) -> Self {
-        Self { driver, log, completions: Vec::new() }
+        Self { driver, log, wanted: None, completions: Vec::new() }
+    }
+
+    /// Its groups.
+    pub(crate) const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The same, to give them something.
+    pub(crate) const fn log_mut(&mut self) -> &mut Log {
+        self.wanted = None;
+        &mut self.log
     }
 
     fn next(&self) -> Option<u64> {
+        let wanted = self.wanted.unwrap_or_else(|| self.wants());
+        [self.driver.next_completion(), wanted].into_iter().flatten().min()
+    }
+
+    fn wants(&self) -> Option<u64> {
         let deadline = self.log.deadline().map(|at| at.as_nanos());
         let executed = self.log.metadata().due().map(|at| at * MILLI);
-        [self.driver.next_completion(), deadline, executed].into_iter().flatten().min()
+        deadline.into_iter().chain(executed).min()
     }
 
     fn turn(&mut self, now: u64, into: &mut VecDeque<Outgoing>) {
+        self.wanted = None;
         self.log.metadata_mut().advance(now / MILLI);
         if self.driver.complete(Wait::Now, &mut self.completions).is_err() {
             return;
@@ -159,5 +177,6 @@ impl Shard {
         }
         self.log.turn(&mut self.driver);
         into.extend(self.log.outgoing());
+        self.wanted = Some(self.wants());
     }
 }

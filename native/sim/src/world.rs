@@ -13,7 +13,7 @@ use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
 use crate::dropping::begin_dropping;
 use crate::judges::{History, Messages, Promises, Verdict};
-use crate::node::{MILLI, Node};
+use crate::node::{MILLI, Node, Shard};
 use crate::plan::{Fault, Plan};
 use crate::story::Story;
 
@@ -405,7 +405,7 @@ impl World {
             begin_dropping(&self.plan, &groups, node);
         }
         for group in groups {
-            if let Some(log) = node.shard_of(group).map(|shard| &shard.log) {
+            if let Some(log) = node.shard_of(group).map(Shard::log) {
                 let begins = log.status(group).map_or(Op::ZERO, |status| status.commit_min);
                 self.history.begins(number, group, begins);
             }
@@ -450,7 +450,7 @@ impl World {
                 continue;
             }
             for node in &self.nodes {
-                let status = node.shard_of(group).and_then(|shard| shard.log.status(group));
+                let status = node.shard_of(group).and_then(|shard| shard.log().status(group));
                 if status.is_none_or(|status| status.commit_min != last) {
                     return Err(Verdict(format!(
                         "node {} has not executed op {last} of group {group:x}: {status:?}; {}",
@@ -484,7 +484,7 @@ impl World {
         let mut lines = Vec::new();
         for group in self.groups() {
             for node in &self.nodes {
-                let status = node.shard_of(group).and_then(|shard| shard.log.status(group));
+                let status = node.shard_of(group).and_then(|shard| shard.log().status(group));
                 lines.push(format!("{group:x}@{}: {status:?}", node.number));
             }
         }

@@ -16,6 +16,10 @@ use crate::home::Home;
 use crate::metadata_state::MetadataState;
 use crate::segments_file::SegmentEntry;
 
+/// What is left of the memory for batches is worth a write of this part of it: the less there is, the less a group gathers, and
+/// before there is none everything that comes is written.
+const PART_OF_ROOM: usize = 16;
+
 /// The segments of all groups of a shard. See the module for how it is driven.
 #[derive(Debug)]
 pub struct SegmentStore {
@@ -89,7 +93,7 @@ impl SegmentStore {
 
     /// Takes a committed batch. One that is in the segments already is dropped: a start applies ops again.
     pub fn append(&mut self, group: u64, batch: CommittedBatch, now: Instant, effects: &mut Vec<Effect>) {
-        let (delay, flush_bytes) = (self.limits.flush_delay, self.limits.flush_bytes);
+        let (delay, flush_bytes) = (self.limits.flush_delay, self.flush_bytes());
         let found = self.group(group);
         let before = found.pending_bytes;
         found.take(batch);
@@ -235,6 +239,12 @@ impl SegmentStore {
         self.buffered_bytes < self.limits.buffered_bytes_max
     }
 
+    /// How much of a group is worth a write now.
+    fn flush_bytes(&self) -> usize {
+        let room = self.limits.buffered_bytes_max.saturating_sub(self.buffered_bytes);
+        self.limits.flush_bytes.min(room / PART_OF_ROOM)
+    }
+
     /// Bytes of batches that are not in segments yet.
     #[must_use]
     pub const fn buffered_bytes(&self) -> usize {
@@ -324,13 +334,13 @@ impl SegmentStore {
     fn pump_plans(&mut self, effects: &mut Vec<Effect>) {
         while let Some(lane) = self.lanes.iter().position(Option::is_none) {
             let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else { return };
-            let segment_bytes = self.segment_bytes(group);
+            let (segment_bytes, flush_bytes) = (self.segment_bytes(group), self.flush_bytes());
             let Some(found) = self.groups.get_mut(&group) else { continue };
             found.queued = false;
             let name =
                 format!("{group:016x}-{}-{}-{}", self.owner.shard, self.owner.incarnation, self.retired);
             let trash = || Trash { directory: self.home.trash(), name };
-            let limits = StoreLimits { segment_bytes, ..self.limits };
+            let limits = StoreLimits { segment_bytes, flush_bytes, ..self.limits };
             let next = found.next(&limits, trash);
             self.wake_readers(group);
             self.dismiss_impossible_cuts(group, effects);

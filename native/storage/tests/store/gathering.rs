@@ -1,5 +1,6 @@
 //! How much of a steady stream is written at a time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ng_io::Instant;
@@ -9,13 +10,15 @@ use ng_storage::store::{Effect, Event, SegmentStore, StoreOwner};
 use crate::rig::{LIMITS, NODE, batch};
 
 const GROUP: u64 = 7;
+const GROUPS: u64 = 64;
 const PAYLOAD: [u8; 100] = [7; 100];
 
 /// A store whose disk is the test, which ends a plan when it likes.
 struct Stream {
     store: SegmentStore,
     now: Instant,
-    batches: u64,
+    /// Those of each group.
+    batches: BTreeMap<u64, u64>,
     /// Lanes of plans that were begun and have not ended.
     running: Vec<u32>,
     begun: usize,
@@ -25,16 +28,20 @@ impl Stream {
     fn new() -> Self {
         let owner = StoreOwner { node: NODE, shard: 0, incarnation: 1 };
         let mut store = SegmentStore::new(owner, Home::new("nowhere"), LIMITS);
-        store.begin(GROUP);
-        Self { store, now: Instant::from_nanos(1), batches: 0, running: Vec::new(), begun: 0 }
+        (GROUP..GROUP + GROUPS).for_each(|group| store.begin(group));
+        Self { store, now: Instant::from_nanos(1), batches: BTreeMap::new(), running: Vec::new(), begun: 0 }
     }
 
-    fn append(&mut self) {
+    /// Appends a batch to a group; returns how many it has.
+    fn append(&mut self, group: u64) -> u64 {
         let mut effects = Vec::new();
-        let next = batch(self.batches + 1, 0, self.batches, &PAYLOAD);
-        self.store.append(GROUP, next, self.now, &mut effects);
-        self.batches += 1;
+        let batches = self.batches.entry(group).or_default();
+        let next = batch(*batches + 1, 0, *batches, &PAYLOAD);
+        *batches += 1;
+        let count = *batches;
+        self.store.append(group, next, self.now, &mut effects);
         self.heed(effects);
+        count
     }
 
     fn end_plan(&mut self) {
@@ -59,31 +66,39 @@ impl Stream {
 #[test]
 fn what_comes_while_a_write_is_under_way_waits_until_there_is_enough_of_it() {
     let mut stream = Stream::new();
+    let mut enough = 0;
     while stream.running.is_empty() {
-        stream.append();
+        enough = stream.append(GROUP);
     }
-    let enough = stream.batches;
     for _ in 0..10 * enough {
-        stream.append();
+        stream.append(GROUP);
         stream.end_plan();
     }
-    let most = 2 * stream.batches / enough;
-    assert!(
-        stream.begun as u64 <= most,
-        "{} plans for {} batches, {enough} each",
-        stream.begun,
-        stream.batches
-    );
+    assert!(stream.begun <= 22, "{} plans for {} batches, {enough} each", stream.begun, 11 * enough);
+}
+
+/// Each of them has too little for a write of its own, and all together fill the memory.
+#[test]
+fn many_groups_with_little_each_leave_room_for_more() {
+    let mut stream = Stream::new();
+    for round in 0..40 {
+        for group in GROUP..GROUP + GROUPS {
+            stream.append(group);
+            stream.end_plan();
+            let held = stream.store.buffered_bytes();
+            assert!(stream.store.has_room(), "round {round}, group {group}: {held} bytes");
+        }
+    }
 }
 
 #[test]
 fn what_was_asked_for_is_written_however_little_it_is() {
     let mut stream = Stream::new();
-    stream.append();
+    stream.append(GROUP);
     let mut effects = Vec::new();
     stream.store.flush(GROUP, &mut effects);
     stream.heed(effects);
-    stream.append();
+    stream.append(GROUP);
     stream.end_plan();
     assert_eq!((stream.begun, stream.store.synced(GROUP)), (1, 1), "the second batch was not asked for");
     stream.now = stream.store.next_deadline().expect("it has a time of its own");

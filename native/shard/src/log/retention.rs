@@ -209,7 +209,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return;
         }
         let (now, needed) = (self.wall.0, self.needed_behind(group));
-        let bytes = self.storing.store.figures(group).map_or(0, |figures| figures.bytes);
+        let held = self.storing.store.figures(group);
+        let (bytes, messages) = held.map_or((0, 0), |figures| (figures.bytes, figures.messages));
         let Some(spans) = self.storing.store.spans(group) else {
             // Whether opened by this or by a batch, the group is looked at when it is open.
             self.open_segments(group);
@@ -225,12 +226,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if rolls {
             self.storing.store.roll(group, &mut self.storing.effects);
         }
+        // Nobody says when what is in memory alone has come to the disk, where its age counts.
+        let is_on_its_way = first_segment.is_none() && messages > 0;
         let is_too_much = bytes > keeping.bytes_max;
         if let Some(first) = first {
             // What is not taken now is proposed again; what is taken leads to the next look.
             self.prepare(None, truncation(group, 0, Level::Replicated, first)).ok();
         }
-        if let Some(at) = due_in.or(is_too_much.then_some(later)) {
+        if let Some(at) = due_in.or((is_too_much || is_on_its_way).then_some(later)) {
             self.retention.look_at(group, at.max(later));
         }
     }

@@ -59,8 +59,8 @@ def test_a_kill_at_any_writing_call_loses_nothing(
             kills += sum(killed)
             if not all(killed):
                 break
-    # Two files made, filled and synced, and a write and a sync for each of some blocks.
-    assert kills > 40
+    # Two files made, filled and synced, and for some blocks a write and its sync each: one call on the ring.
+    assert kills > 20
 
 
 def test_the_writer_does_what_was_ordered_and_is_believed(writer: JournalWriter) -> None:

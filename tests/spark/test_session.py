@@ -30,7 +30,9 @@ def java(folder: Path, says: str) -> Path:
 @pytest.fixture(params=["JAVA_HOME", "PATH"])
 def found_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where the Java of the machine is to be put, and no other one is found."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+    # Set first: what was not there is only taken away again if it was set by the patch.
+    monkeypatch.setenv("JAVA_HOME", "")
+    monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path / "bin") if request.param == "PATH" else "")
     if request.param == "JAVA_HOME":
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))

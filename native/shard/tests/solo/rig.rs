@@ -194,10 +194,7 @@ impl Node {
             limits: GroupLimits {
                 log: Limits::default(),
                 clients: ClientLimits { clients: 4, ..ClientLimits::default() },
-                partition: PartitionLimits {
-                    consumer_offsets_max: OFFSETS_MAX,
-                    ..PartitionLimits::default()
-                },
+                partition: PartitionLimits { consumer_offsets_max: OFFSETS_MAX, ..Default::default() },
             },
             shard,
             home: home(),

@@ -69,7 +69,9 @@ impl Node {
     /// Starts a process.
     pub(crate) fn start(&mut self, plan: &Plan) -> Result<(), Refused> {
         self.lives += 1;
-        let founding = self.founded && self.lives == 1;
+        // As a server does: a node of its own refuses whatever its journal lost, so a group that is not in it never was, and was
+        // only not begun before the first life ended.
+        let founding = self.founded && (self.lives == 1 || plan.nodes() == 1);
         self.shards = boot::boot(self, plan, founding)?;
         // The start has taken time, which the world has not seen yet.
         self.paused_until = self.environment.now().as_nanos();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::{
-    Completion, Driver, DriverLimits, Environment, Instant, PosixEnvironment, UringEnvironment, Wait,
+    Chunk, Completion, Driver, DriverLimits, Environment, Instant, PosixEnvironment, UringEnvironment, Wait,
 };
 use ng_storage::journal::shell::{JournalHome, JournalShell};
 use ng_storage::journal::{Effect, Event, Limits, PrepareJournal};
@@ -101,7 +101,7 @@ struct Journal<E: Environment> {
     effects: Vec<Effect>,
     completions: Vec<Completion>,
     headers: BTreeMap<u64, RecordHeader>,
-    body: Arc<Vec<u8>>,
+    body: Arc<Chunk>,
 }
 
 impl<E: Environment> Journal<E> {
@@ -111,7 +111,7 @@ impl<E: Environment> Journal<E> {
         let mut driver = environment.driver(limits).expect("a driver");
         let (shell, recovered) =
             JournalShell::create(environment.clone(), &mut driver, home, LIMITS).expect("a disk");
-        let (mut effects, body) = (Vec::new(), Arc::new(vec![7; BODY_BYTES]));
+        let (mut effects, body) = (Vec::new(), Arc::new(Chunk::from(vec![7; BODY_BYTES])));
         let core = PrepareJournal::resume(5, 1, LIMITS, recovered, &mut effects);
         let header = |group| RecordHeader::of(RecordKind::Prepare, group, &body);
         let headers = (1..=64).map(|group| (group, header(group))).collect();

@@ -68,12 +68,15 @@ impl Machine {
     }
 
     fn write_and_sync(&mut self, buffer: Buffer, offset: u64) -> Result<Buffer, Box<dyn Error>> {
-        self.driver.submit(Token(1), Operation::WriteAt { file: self.file, buffer, offset, sync: false });
+        self.driver.submit(
+            Token(1),
+            Operation::WriteAt { file: self.file, buffer: buffer.into(), offset, sync: false },
+        );
         let Outcome::Written { buffer, result } = self.next()? else { return Err("not of a write".into()) };
         result?;
         self.driver.submit(Token(2), Operation::Sync { file: self.file });
         self.next()?;
-        Ok(buffer)
+        Ok(buffer.into_buffer().unwrap_or_default())
     }
 
     fn next(&mut self) -> Result<Outcome, Box<dyn Error>> {
@@ -105,7 +108,7 @@ fn world() -> Result<u64, Box<dyn Error>> {
             let buffer = Buffer::from(vec![round.to_le_bytes()[0]; PAGE]);
             let write = Operation::WriteAt {
                 file: machine.file,
-                buffer,
+                buffer: buffer.into(),
                 offset: round % PAGES * PAGE as u64,
                 sync: round % 2 == 0,
             };

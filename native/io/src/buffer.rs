@@ -120,6 +120,25 @@ impl Buffer {
         self.len -= count;
     }
 
+    /// Whether it is for direct I/O.
+    #[must_use]
+    pub fn is_aligned(&self) -> bool {
+        self.alignment >= PAGE
+    }
+
+    /// Appends so many zeroes, growing if needed.
+    pub fn extend_zeroes(&mut self, count: usize) {
+        self.reserve(count);
+        self.spare_mut()[..count].fill(MaybeUninit::new(0));
+        // SAFETY: exactly these bytes were written just above.
+        unsafe { self.advance(count) };
+    }
+
+    /// Where its memory begins; dangling without memory.
+    pub(crate) const fn address(&self) -> NonNull<u8> {
+        self.start
+    }
+
     /// Gives memory back down to `capacity` bytes, or to what the content needs if that is more.
     pub fn shrink_to(&mut self, capacity: usize) {
         let target = capacity.max(self.len).next_multiple_of(self.unit());

@@ -9,6 +9,9 @@ const KEPT_MAX: usize = 64;
 /// A kept buffer serves down to this fraction of it, so that little does not sit in much memory.
 const ROOMINESS_MAX: usize = 4;
 
+/// What is kept for a while may take memory that is larger by this fraction.
+const SLACK_FRACTION: usize = 8;
+
 /// Empty buffers of one kind, aligned or not.
 #[derive(Debug)]
 pub struct BufferPool {
@@ -35,6 +38,12 @@ impl BufferPool {
         self.take_of(|found| found == capacity)
     }
 
+    /// An empty buffer with room for `capacity` bytes and hardly more, for who keeps it for a while, if one is kept here.
+    pub fn take_snugly(&mut self, capacity: usize) -> Option<Buffer> {
+        let fitting = capacity..=capacity + capacity / SLACK_FRACTION;
+        self.take_of(|found| fitting.contains(&found))
+    }
+
     fn take_of(&mut self, fits: impl Fn(usize) -> bool) -> Option<Buffer> {
         let place = self.kept.iter().rposition(|buffer| fits(buffer.capacity()))?;
         let buffer = self.kept.swap_remove(place);
@@ -44,6 +53,9 @@ impl BufferPool {
 
     /// Takes a buffer that is not needed any more. Where there are too many, the smallest goes.
     pub fn give(&mut self, mut buffer: Buffer) {
+        if buffer.capacity() == 0 {
+            return;
+        }
         let crowded = self.kept.len() >= KEPT_MAX;
         let sizes = self.kept.iter().map(Buffer::footprint).enumerate();
         let out = sizes.min_by_key(|(_, bytes)| *bytes).filter(|_| crowded);

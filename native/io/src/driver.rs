@@ -8,6 +8,7 @@ use crate::buffer::Buffer;
 use crate::clock::{Instant, WallMicros};
 use crate::error::IoError;
 use crate::file::FileOptions;
+use crate::output::Output;
 use crate::socket::{Listener, Socket};
 use crate::waker::Waker;
 
@@ -115,7 +116,7 @@ pub enum Operation {
         /// Where to.
         file: Handle,
         /// What.
-        buffer: Buffer,
+        buffer: Output,
         /// Position in the file.
         offset: u64,
         /// Whether the data must be on stable storage before the completion.
@@ -196,8 +197,8 @@ pub enum Outcome {
     },
     /// Of `WriteAt`.
     Written {
-        /// The buffer, as it was submitted.
-        buffer: Buffer,
+        /// The bytes, as they were submitted.
+        buffer: Output,
         /// Whether all of it was written, and synced if asked.
         result: Result<(), IoError>,
     },

@@ -157,8 +157,8 @@ fn check_block<E: Environment>(environment: &E, path: &Path, direct: bool) -> Re
 }
 
 fn write_block(driver: &mut impl Driver, file: Handle, buffer: Buffer) -> Result<Buffer, IoError> {
-    match run(driver, Operation::WriteAt { file, buffer, offset: 0, sync: true })? {
-        Outcome::Written { buffer, result } => result.map(|()| buffer),
+    match run(driver, Operation::WriteAt { file, buffer: buffer.into(), offset: 0, sync: true })? {
+        Outcome::Written { buffer, result } => result.map(|()| buffer.into_buffer().unwrap_or_default()),
         _ => Err(IoError::new("write", libc::EIO)),
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use ng_io::{Buffer, BufferPool, Instant};
+use ng_io::{Buffer, Instant, PAGE};
 use ng_wire::frame::{self, FrameFault, HEADER_BYTES, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 
+use crate::frame_body::{FrameBody, Kept};
+use crate::frame_memory::FrameMemory;
 use crate::limits::{INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX};
 
 /// What the buffered bytes allow.
@@ -24,6 +26,12 @@ pub(crate) enum Look {
 pub(crate) struct Input {
     /// Absent while a receive operation owns it.
     buffer: Option<Buffer>,
+    /// Bytes of the buffer in front of the frame in progress.
+    lead: usize,
+    /// How many there should be, so that what is kept of the frame lies where it is wanted; none if nothing is kept.
+    lead_wanted: Option<usize>,
+    /// Where in its frame that began which was kept last.
+    kept_from: Option<usize>,
     /// Bytes still to come of a frame that was answered from its header.
     discard: usize,
     /// How long that frame is in all.
@@ -51,6 +59,9 @@ impl Input {
         let buffer = Some(Buffer::with_capacity(INPUT_BYTES));
         Self {
             buffer,
+            lead: 0,
+            lead_wanted: None,
+            kept_from: None,
             discard: 0,
             discarded_frame: 0,
             ended: false,
@@ -61,7 +72,7 @@ impl Input {
     }
 
     fn bytes(&self) -> &[u8] {
-        self.buffer.as_deref().unwrap_or_default()
+        self.buffer.as_deref().map_or(&[], |bytes| &bytes[self.lead..])
     }
 
     /// Looks at the next frame without consuming it.
@@ -85,26 +96,48 @@ impl Input {
     }
 
     /// The body of the frame `header` begins, once all of it is here.
-    pub(crate) fn body(&self, header: &RequestHeader) -> Option<&[u8]> {
-        self.bytes().get(HEADER_BYTES..header.size as usize)
+    pub(crate) fn body<'a>(
+        &'a mut self,
+        header: &RequestHeader,
+        memory: &'a FrameMemory,
+    ) -> Option<FrameBody<'a>> {
+        let frame = self.lead..self.lead + header.size as usize;
+        let buffer = self.buffer.as_mut().filter(|buffer| buffer.len() >= frame.end)?;
+        Some(FrameBody { buffer, frame, kept_from: &mut self.kept_from, home: memory.home() })
+    }
+
+    /// What is here of the frame in progress.
+    pub(crate) fn received(&self) -> &[u8] {
+        self.bytes()
+    }
+
+    /// Which part of the frame in progress is kept, and how many bytes it has in front of it in its page. While that cannot be
+    /// told, it is taken to be as in the frame before.
+    pub(crate) fn expect(&mut self, kept: Kept, front: usize) {
+        let from = match kept {
+            Kept::Nothing => None,
+            Kept::From(start) => Some(start),
+            Kept::Unknown => self.kept_from,
+        };
+        self.lead_wanted = from.map(|from| (front + PAGE - from % PAGE) % PAGE);
     }
 
     /// Drops the frame `header` begins: it was served.
-    pub(crate) fn consume(&mut self, header: &RequestHeader, memory: &mut BufferPool) {
+    pub(crate) fn consume(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
         self.habit = header.size as usize;
         self.drop_bytes(self.habit, memory);
         self.clock = None;
     }
 
     /// Drops the frame `header` begins, whose body was not read and may still be arriving. Its clock goes on.
-    pub(crate) fn consume_unread(&mut self, header: &RequestHeader, memory: &mut BufferPool) {
+    pub(crate) fn consume_unread(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
         self.discard = header.size as usize;
         self.discarded_frame = self.discard;
         self.throw_away(memory);
     }
 
     /// Goes on dropping the bytes of a frame that was answered from its header.
-    pub(crate) fn throw_away(&mut self, memory: &mut BufferPool) {
+    pub(crate) fn throw_away(&mut self, memory: &mut FrameMemory) {
         let dropped = self.bytes().len().min(self.discard);
         self.drop_bytes(dropped, memory);
         self.discard -= dropped;
@@ -117,18 +150,25 @@ impl Input {
     pub(crate) fn clear(&mut self) {
         if let Some(buffer) = &mut self.buffer {
             buffer.clear();
+            self.lead = 0;
         }
     }
 
-    fn drop_bytes(&mut self, count: usize, memory: &mut BufferPool) {
+    fn drop_bytes(&mut self, count: usize, memory: &mut FrameMemory) {
         let Some(buffer) = &mut self.buffer else { return };
-        buffer.consume(count);
+        // What was kept has gone with its memory.
+        if count > 0 && buffer.capacity() > 0 {
+            buffer.consume(self.lead + count);
+        }
+        if count > 0 {
+            self.lead = 0;
+        }
         let waiting = match self.habit {
             habit if habit <= INPUT_BYTES_HABITUAL_MAX => habit.next_power_of_two().max(INPUT_BYTES),
             _ => INPUT_BYTES,
         };
         if buffer.is_empty() && buffer.capacity() != waiting {
-            let exact = memory.take_exactly(waiting).unwrap_or_else(|| Buffer::with_capacity(waiting));
+            let exact = memory.exact_room(waiting);
             memory.give(std::mem::replace(buffer, exact));
         }
     }
@@ -182,21 +222,27 @@ impl Input {
     /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one more byte
     /// and grows with what has arrived, now or as the frame before, never with what a header promised: to twice that, and
     /// no further than `frame_bytes`. What is missing of a frame that has begun comes in one piece, as far as there is room.
-    pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut BufferPool) -> Option<Arming> {
+    pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut FrameMemory) -> Option<Arming> {
         if self.ended {
             return None;
         }
         let mut buffer = self.buffer.take()?;
         // What is thrown away as it comes needs no room.
         let frame_bytes = if self.discard > 0 { 0 } else { frame_bytes };
-        let earned = (2 * buffer.len().max(self.habit)).min(frame_bytes).max(buffer.len() + 1);
-        if buffer.capacity() < earned {
-            let mut larger = room(memory, earned);
-            larger.extend_from_slice(&buffer);
+        let received = buffer.len() - self.lead;
+        let earned = (2 * received.max(self.habit)).min(frame_bytes).max(received + 1);
+        if buffer.capacity() - self.lead < earned {
+            let lead = self.lead_wanted.filter(|_| earned == frame_bytes);
+            let mut larger = match lead {
+                Some(lead) => memory.room_behind(lead, earned),
+                None => memory.room(earned),
+            };
+            larger.extend_from_slice(&buffer[self.lead..]);
             memory.give(std::mem::replace(&mut buffer, larger));
+            self.lead = lead.unwrap_or(0);
         }
-        let missing = frame_bytes.saturating_sub(buffer.len()).min(buffer.spare());
-        let wanted = if buffer.len() < HEADER_BYTES { 0 } else { missing };
+        let missing = frame_bytes.saturating_sub(received).min(buffer.spare());
+        let wanted = if received < HEADER_BYTES { 0 } else { missing };
         Some(Arming { buffer, wanted })
     }
 
@@ -204,11 +250,6 @@ impl Input {
     pub(crate) fn disarm(&mut self, buffer: Buffer) {
         self.buffer = Some(buffer);
     }
-}
-
-/// An empty buffer with room for so many bytes.
-fn room(memory: &mut BufferPool, bytes: usize) -> Buffer {
-    memory.take(bytes).unwrap_or_else(|| Buffer::with_capacity(bytes))
 }
 
 #[cfg(test)]
@@ -232,7 +273,7 @@ mod tests {
     #[test]
     fn a_waiting_connection_holds_what_its_habit_asks_for_and_no_more() {
         for (size, waiting) in [(300, 1024), (1_500, 2048), (3_000, 4096), (100_000, INPUT_BYTES)] {
-            let mut memory = BufferPool::new(1 << 20);
+            let mut memory = FrameMemory::new();
             [1_500, 3_000, 6_000, 12_000, 16_384]
                 .into_iter()
                 .for_each(|bytes| memory.give(Buffer::with_capacity(bytes)));

@@ -6,6 +6,8 @@
 pub mod admission;
 pub mod connection;
 pub mod deadlines;
+pub mod frame_body;
+mod frame_memory;
 pub mod hand_over;
 pub mod identity;
 pub mod input;
@@ -15,6 +17,7 @@ pub mod service;
 pub mod tcp;
 
 pub use connection::Peer;
+pub use frame_body::{FrameBody, Kept};
 pub use hand_over::HandOver;
 pub use identity::ConnectionId;
 pub use limits::Limits;

@@ -13,7 +13,8 @@ pub(crate) const INPUT_BYTES: usize = 1024;
 /// each, for what tells of them and for the rest.
 pub(crate) const INPUT_BYTES_HABITUAL_MAX: usize = 4 * 1024;
 
-/// Memory of arriving frames that is kept for frames to come: that of a few large ones, or of many small ones.
+/// Memory of arriving frames that is kept for frames to come: that of a few large ones, or of many small ones. As much again
+/// for frames whose content is kept.
 pub(crate) const FRAME_MEMORY_BYTES_MAX: usize = 16 << 20;
 
 /// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
@@ -44,6 +45,8 @@ pub struct Limits {
     pub strangers_max: usize,
     /// The largest frame, header included.
     pub frame_bytes_max: u32,
+    /// Bytes that what is kept of a frame has in front of it, counted from the start of a page.
+    pub kept_front: usize,
     /// What a started frame, or a reply on its way out, may take before its size counts.
     pub frame_time: Duration,
 }

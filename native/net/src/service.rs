@@ -4,6 +4,7 @@ use ng_wire::frame::RequestHeader;
 use ng_wire::table::close_reason::CloseReason;
 
 use crate::connection::Peer;
+use crate::frame_body::{FrameBody, Kept};
 use crate::identity::ConnectionId;
 
 /// What became of a request.
@@ -23,6 +24,10 @@ pub trait Service {
     /// before any body byte is held.
     fn frame_bytes_max(&self, peer: &Peer, header: &RequestHeader) -> u32;
 
+    /// Which part of a frame will be kept, as far as its first bytes tell: it can then be received to where it stays. Asked
+    /// before the rest of a long frame is received.
+    fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept;
+
     /// Serves one request. `body` is absent when the frame exceeds [`Self::frame_bytes_max`]: it is then answered from
     /// its header alone and its bytes are thrown away as they arrive.
     fn serve(
@@ -30,7 +35,7 @@ pub trait Service {
         id: ConnectionId,
         peer: &mut Peer,
         header: &RequestHeader,
-        body: Option<&[u8]>,
+        body: Option<FrameBody<'_>>,
         reply: &mut Vec<u8>,
     ) -> Served;
 

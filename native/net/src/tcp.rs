@@ -1,18 +1,17 @@
 //! The connection table of one shard, over plain TCP.
 
-use ng_io::{Buffer, BufferPool, Driver, Instant, IoError, Operation};
+use ng_io::{Buffer, Driver, Instant, IoError, Operation};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 
 use crate::admission::Strangers;
 use crate::connection::{Connection, Peer, Phase};
 use crate::deadlines::Deadlines;
+use crate::frame_memory::FrameMemory;
 use crate::hand_over::HandOver;
 use crate::identity::ConnectionId;
 use crate::input::{Arming, Look};
-use crate::limits::{
-    FRAME_MEMORY_BYTES_MAX, LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER,
-};
+use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER};
 use crate::service::{Served, Service};
 
 #[derive(Debug, Default)]
@@ -40,7 +39,7 @@ pub struct Connections {
     deadlines: Deadlines,
     spare_outputs: Vec<Buffer>,
     /// Memory of frames that have come, for frames to come.
-    frame_memory: BufferPool,
+    frame_memory: FrameMemory,
     /// One reply under construction; its capacity is kept.
     reply: Vec<u8>,
     traffic: Traffic,
@@ -60,7 +59,7 @@ impl Connections {
             strangers: Strangers::default(),
             deadlines: Deadlines::default(),
             spare_outputs: Vec::new(),
-            frame_memory: BufferPool::new(FRAME_MEMORY_BYTES_MAX),
+            frame_memory: FrameMemory::new(),
             reply: Vec::new(),
             traffic: Traffic::default(),
             unsent: 0,
@@ -291,7 +290,11 @@ impl Connections {
                 connection.input.consume_unread(&header, memory);
                 served
             } else {
-                let Some(body) = connection.input.body(&header) else { break Next::Read(Some(header)) };
+                let Some(body) = connection.input.body(&header, memory) else {
+                    let kept = service.kept(&header, connection.input.received());
+                    connection.input.expect(kept, self.limits.kept_front);
+                    break Next::Read(Some(header));
+                };
                 let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);
                 connection.input.consume(&header, memory);
                 served

@@ -17,11 +17,11 @@ use ng_catalog::Catalog;
 use ng_io::{Instant, WallMicros};
 use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
-use ng_net::{ConnectionId, Peer, Served, Service};
+use ng_net::{ConnectionId, FrameBody, Kept, Peer, Served, Service};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::primitive::Name;
 use ng_wire::reply::{self, Client, Cluster, Node, POLL_HEADER_BYTES, PollHeader, Position, Registered};
-use ng_wire::request::{self, Credentials, Register};
+use ng_wire::request::{self, Credentials, Register, SendMessages};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
@@ -61,6 +61,9 @@ const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// The largest frame of a request that brings no messages: names, and a block of options of 100,000 bytes at most.
 const COMMAND_FRAME_BYTES_MAX: u32 = 128 * 1024;
+
+/// A frame with messages that is shorter is copied out of its memory: kept with that, it would hold more than it is worth.
+const KEPT_FRAME_BYTES_MIN: u32 = 32 * 1024;
 
 /// Of what no log holds.
 const UNLOGGED: Position = Position { op: 0, commit: 0 };
@@ -134,7 +137,13 @@ impl Desk {
         }
     }
 
-    fn judge(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Decision {
+    fn judge(
+        &mut self,
+        id: ConnectionId,
+        peer: &mut Peer,
+        header: &RequestHeader,
+        body: FrameBody<'_>,
+    ) -> Decision {
         let operation = Operation::from_code(header.operation);
         if let Some(reason) = peer.ended.take() {
             peer.bound = None;
@@ -150,7 +159,7 @@ impl Desk {
         {
             return Decision::Denied(error);
         }
-        if let Err(error) = header.verify_body(body) {
+        if let Err(error) = header.verify_body(body.bytes()) {
             return Decision::Denied(error);
         }
         let command = Command::resolve(header);
@@ -174,11 +183,15 @@ impl Desk {
         id: ConnectionId,
         peer: &mut Peer,
         header: &RequestHeader,
-        body: &[u8],
+        body: FrameBody<'_>,
     ) -> Decision {
         if !is_permitted(command.row().requirement, peer.bound) {
             return Decision::Denied(ErrorCode::Unauthorized);
         }
+        if command == Command::SendMessages {
+            return self.send(id, peer, header, body);
+        }
+        let body = body.bytes();
         match command {
             Command::Ping => Decision::body(Vec::new()),
             Command::LoginUser | Command::LoginWithPersonalAccessToken => {
@@ -210,7 +223,6 @@ impl Desk {
             Command::GetStream | Command::GetStreams | Command::GetTopic | Command::GetTopics => {
                 self.read(command, body)
             }
-            Command::SendMessages => self.send(id, peer, header, body),
             Command::PollMessages => self.poll(id, peer, header, body),
             Command::GetConsumerOffset => self.stored_offset(id, header, body),
             Command::StoreConsumerOffset => self.store_offset(id, header, body),
@@ -479,12 +491,22 @@ impl Service for Desk {
         }
     }
 
+    fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept {
+        if header.size < KEPT_FRAME_BYTES_MIN
+            || Operation::from_code(header.operation) != Some(Operation::SendMessages)
+        {
+            return Kept::Nothing;
+        }
+        let start = received.get(HEADER_BYTES..).and_then(SendMessages::batch_start);
+        start.map_or(Kept::Unknown, |start| Kept::From(HEADER_BYTES + start))
+    }
+
     fn serve(
         &mut self,
         id: ConnectionId,
         peer: &mut Peer,
         header: &RequestHeader,
-        body: Option<&[u8]>,
+        body: Option<FrameBody<'_>>,
         reply: &mut Vec<u8>,
     ) -> Served {
         self.metrics.add(const { Cell::of(Metric::Requests) }, 1);

@@ -167,7 +167,8 @@ impl Enrolment {
                 (*client, *session, LAST_REQUEST, LogOperation::Logout, Vec::new())
             }
         };
-        LogRequest { group: METADATA, client, session, request, operation, level: Level::Persisted, body }
+        let (level, body) = (Level::Persisted, body.into());
+        LogRequest { group: METADATA, client, session, request, operation, level, body }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ng_io::Chunk;
 use ng_net::connection::Bound;
 use ng_net::{ConnectionId, HandOver};
 use ng_wire::frame::RequestHeader;
@@ -179,7 +180,7 @@ pub enum PartitionAsk {
     /// To take a batch.
     Send {
         /// The batch as the producer wrote it, its header looked at.
-        batch: Vec<u8>,
+        batch: Chunk,
         /// What its acknowledgement means.
         level: Level,
     },

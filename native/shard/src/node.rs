@@ -8,6 +8,7 @@ use std::time::Duration;
 use ng_catalog::Catalog;
 use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
 use ng_net::Limits;
+use ng_storage::block::BODY_FRONT;
 
 use crate::desk::{Answered, Desk, ReplyBudget};
 use crate::directory;
@@ -167,6 +168,8 @@ fn table_limits(settings: &Settings) -> Limits {
         connections_max: settings.connections_max,
         strangers_max: settings.strangers_max.div_ceil(settings.cpus.len()),
         frame_bytes_max: settings.frame_bytes_max,
+        // A batch can then be written to the journal from where it was received.
+        kept_front: BODY_FRONT,
         frame_time: settings.frame_time,
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ng_io::simulated::SimulatedDriver;
-use ng_io::{Driver, DriverLimits, Environment, SimulatedEnvironment, Wait};
+use ng_io::{Chunk, Driver, DriverLimits, Environment, SimulatedEnvironment, Wait};
 use ng_partition::PartitionLimits;
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{
@@ -165,7 +165,7 @@ impl Process {
                 let (level, body) = (Level::Persisted, body.to_vec());
                 self.log.request(
                     Ticket(1),
-                    LogRequest { group, client, session, request, operation, level, body },
+                    LogRequest { group, client, session, request, operation, level, body: body.into() },
                 );
                 asked = true;
             }
@@ -189,8 +189,15 @@ impl Process {
     /// What a client is told that logs out of a session.
     fn log_out(&mut self, client: u128, session: u64) -> LogAnswer {
         let (operation, level, request) = (LogOperation::Logout, Level::Persisted, u64::MAX);
-        let logout =
-            LogRequest { group: METADATA, client, session, request, operation, level, body: Vec::new() };
+        let logout = LogRequest {
+            group: METADATA,
+            client,
+            session,
+            request,
+            operation,
+            level,
+            body: Chunk::default(),
+        };
         self.log.request(Ticket(2), logout);
         for _ in 0..10_000 {
             for left in self.turn() {

@@ -215,7 +215,7 @@ impl Cluster {
             for left in log.outgoing() {
                 match left {
                     Outgoing::Frame { to, mut head, body } => {
-                        head.extend_from_slice(body.as_deref().map_or(&[], Vec::as_slice));
+                        head.extend_from_slice(body.as_ref().map_or(&[], |body| &body[..]));
                         self.frames.push_back((number, to, head));
                     }
                     Outgoing::Fatal(why) => panic!("node {number} ends: {why:?}"),

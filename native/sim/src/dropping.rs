@@ -76,6 +76,7 @@ impl World {
         *generation += u64::from(purges);
         let (operation, body) = PartitionOp::Purge { generation: *generation }.encode();
         debug_assert_eq!(operation, LogOperation::Purge);
+        let body = body.into();
         let request = LogRequest { group, client: 0, session: 0, request: 0, operation, level, body };
         for number in 0..self.plan.nodes() {
             let ticket = self.ticket();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ng_io::Chunk;
 use ng_sim::judges::Messages;
 use ng_sim::plan::{Fault, Plan};
 use ng_sim::run::tell;
@@ -76,10 +77,10 @@ fn an_empty_disk_catches_up_while_producers_go_on() {
     }
 }
 
-fn batch(offset: u64) -> Arc<Vec<u8>> {
+fn batch(offset: u64) -> Arc<Chunk> {
     let mut bytes = BatchBuilder::new(1).message(u128::from(offset) + 1, 0, &[7; 900], &[]).finish();
     stamp(&mut bytes, GROUP, offset, 1_000 + offset).expect("a batch that was just built");
-    Arc::new(bytes)
+    Arc::new(bytes.into())
 }
 
 /// A judge that saw so many batches.
@@ -94,7 +95,7 @@ fn judge(count: u64) -> Messages {
 }
 
 /// The files of a node that holds these batches in one segment.
-fn files(batches: &[Arc<Vec<u8>>]) -> BTreeMap<PathBuf, Vec<u8>> {
+fn files(batches: &[Arc<Chunk>]) -> BTreeMap<PathBuf, Vec<u8>> {
     let home = Home::new("data").group(GROUP);
     let entry = SegmentEntry {
         base_offset: 0,
@@ -149,7 +150,7 @@ fn segments_that_lack_or_add_or_change_a_batch_are_wrong() {
     other[3] = {
         let mut bytes = BatchBuilder::new(1).message(77, 0, &[8; 900], &[]).finish();
         stamp(&mut bytes, GROUP, 3, 1_003).expect("a batch that was just built");
-        Arc::new(bytes)
+        Arc::new(bytes.into())
     };
     verdict(&messages, &files(&other)).expect_err("one is another");
     let mut rotten = files(&all);
@@ -166,7 +167,7 @@ fn of_messages_that_were_dropped_some_may_be_left() {
     let root = PrepareHeader::root(GROUP, 1);
     let header = PrepareHeader { op: Op(7), operation: LogOperation::TruncatePrefix.code(), ..root };
     let reply = [0_u64.to_le_bytes(), 4_u64.to_le_bytes()].concat();
-    messages.executes(&header, &Arc::new(4_u64.to_le_bytes().to_vec()), &reply);
+    messages.executes(&header, &Arc::new(4_u64.to_le_bytes().to_vec().into()), &reply);
     for kept in [&all[..], &all[4..], &[&all[..2], &all[4..]].concat(), &[&all[2..3], &all[4..]].concat()] {
         assert_eq!(verdict(&messages, &files(kept)), Ok(()));
     }

@@ -1,6 +1,8 @@
 //! Journal blocks: the unit in which the journal is written and synced.
 
-use ng_io::Buffer;
+use std::sync::Arc;
+
+use ng_io::{Buffer, Chunk, Framed, Output};
 use ng_wire::primitive::{put_u32, put_u64, put_u128};
 
 use crate::PAGE;
@@ -65,6 +67,9 @@ pub struct BlockRecord {
     pub whole: bool,
 }
 
+/// Bytes in front of the body in a block of one record.
+pub const BODY_FRONT: usize = BLOCK_HEADER + RECORD_HEADER;
+
 /// Bytes that a body takes in a block.
 #[must_use]
 pub const fn body_bytes(length: usize) -> usize {
@@ -103,17 +108,27 @@ pub fn lay_out<'a>(
     buffer
 }
 
+/// Builds the bytes of a block around its only body where that lies, if there is room in front of it: all but the header, as
+/// [`lay_out`] does.
+#[must_use]
+pub fn lay_around(directory: &[u8], body: &Arc<Chunk>) -> Option<Framed> {
+    debug_assert_eq!(directory.len(), RECORD_HEADER, "a body has one record");
+    let mut block = body.frame(BODY_FRONT)?;
+    block.front_mut()[BLOCK_HEADER..].copy_from_slice(directory);
+    Some(block)
+}
+
 /// Puts the header in front of a block of `records` records that was laid out, by way of `encoded`. Size, record count and
 /// checksums of `header` are filled in; returns it with its own checksum.
 pub fn seal(
-    block: &mut Buffer,
+    block: &mut Output,
     records: usize,
     mut header: BlockHeader,
     encoded: &mut Vec<u8>,
 ) -> (BlockHeader, u128) {
-    let (front, rest) = block.split_at_mut(BLOCK_HEADER);
-    header.bytes = count32(BLOCK_HEADER + rest.len());
+    header.bytes = count32(block.len());
     header.records = count32(records);
+    let (front, rest) = block.front_mut().split_at_mut(BLOCK_HEADER);
     header.directory_checksum = checksum(&rest[..records * RECORD_HEADER]);
     encoded.clear();
     let sum = header.encode(encoded);

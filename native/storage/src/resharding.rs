@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, Token, Wait};
+use ng_io::{Chunk, Driver, DriverLimits, Environment, Instant, Outcome, Token, Wait};
 
 use crate::boot::{BootError, Hands};
 use crate::data_directory::{DataDirectory, Identity, read_manifest};
@@ -41,7 +41,7 @@ pub struct Resharding<'a> {
 const GROWTH_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A record with its body.
-type Record = (RecordHeader, Arc<Vec<u8>>);
+type Record = (RecordHeader, Arc<Chunk>);
 
 /// What counts of a node, by the shard it will belong to.
 #[derive(Default)]
@@ -174,17 +174,20 @@ impl<E: Environment> DataDirectory<E> {
             let body = open.encode();
             let header =
                 RecordHeader { epoch: group.epoch, ..RecordHeader::of(RecordKind::Open, group.group, &body) };
-            records.push((header, Arc::new(body)));
+            records.push((header, Arc::new(body.into())));
         }
-        records.extend(group.install.as_ref().map(|(header, body)| (*header, Arc::new(body.encode()))));
+        records
+            .extend(group.install.as_ref().map(|(header, body)| (*header, Arc::new(body.encode().into()))));
         // Blocks of the old journal mean nothing in the new one, which begins without a loss.
         let views = group.log.iter().chain(&group.vote);
         records.extend(
-            views.map(|(header, body)| (RecordHeader { request: 0, ..*header }, Arc::new(body.encode()))),
+            views.map(|(header, body)| {
+                (RecordHeader { request: 0, ..*header }, Arc::new(body.encode().into()))
+            }),
         );
         for prepare in &group.prepares {
             let body = self.read_body(driver, shell, recovered, &prepare.header)?;
-            records.push((prepare.header, Arc::new(body)));
+            records.push((prepare.header, Arc::new(body.into())));
         }
         Ok(records)
     }
@@ -278,7 +281,7 @@ impl<E: Environment> Writing<'_, E> {
         &mut self,
         driver: &mut E::Driver,
         header: RecordHeader,
-        body: &Arc<Vec<u8>>,
+        body: &Arc<Chunk>,
     ) -> Result<(), BootError> {
         let mut last_try = false;
         loop {

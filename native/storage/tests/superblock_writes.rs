@@ -49,7 +49,9 @@ fn attach(environment: &SimulatedEnvironment) -> (SimulatedDriver, Handle) {
 
 fn perform(driver: &mut SimulatedDriver, file: Handle, step: SuperblockStep) -> Result<(), ng_io::IoError> {
     let operation = match step {
-        SuperblockStep::Write { offset, buffer } => Operation::WriteAt { file, buffer, offset, sync: false },
+        SuperblockStep::Write { offset, buffer } => {
+            Operation::WriteAt { file, buffer: buffer.into(), offset, sync: false }
+        }
         SuperblockStep::Sync => Operation::Sync { file },
         SuperblockStep::Done => return Ok(()),
     };
@@ -78,7 +80,7 @@ fn change(environment: &SimulatedEnvironment, writer: &mut SuperblockWriter, ope
     }
     if let SuperblockStep::Write { offset, buffer } = step {
         // Under way when the power goes.
-        driver.submit(Token(1), Operation::WriteAt { file, buffer, offset, sync: false });
+        driver.submit(Token(1), Operation::WriteAt { file, buffer: buffer.into(), offset, sync: false });
     }
     false
 }

@@ -16,6 +16,7 @@ use crate::driver::{Handle, Outcome, Token};
 use crate::error::IoError;
 use crate::file::{File, FileOptions};
 use crate::names;
+use crate::output::Output;
 use crate::thread::{self, JoinHandle, ThreadSpec};
 use crate::waker::Waker;
 
@@ -53,7 +54,7 @@ pub(super) enum Work {
 #[derive(Debug)]
 pub(super) enum FileWork {
     Read { buffer: Buffer, offset: u64 },
-    Write { buffer: Buffer, offset: u64, sync: bool },
+    Write { buffer: Output, offset: u64, sync: bool },
     Sync,
 }
 

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use super::disk::{Disk, NodeId};
 use super::flight::{Flight, Product};
 use super::machine::{Machine, Open};
-use crate::buffer::Buffer;
 use crate::driver::Operation;
+use crate::output::Output;
 
 /// The longest that a write of a dead process takes.
 const LATE_MAX: u64 = 20_000_000;
@@ -17,7 +17,7 @@ pub(super) struct LateWrite {
     at: u64,
     pub(super) node: NodeId,
     offset: u64,
-    buffer: Buffer,
+    buffer: Output,
 }
 
 impl Machine {
@@ -75,7 +75,7 @@ impl Machine {
     }
 
     /// A write of the dead process lands later; a lock on its file holds until then.
-    fn delay(&mut self, node: NodeId, lock: bool, offset: u64, buffer: Buffer) {
+    fn delay(&mut self, node: NodeId, lock: bool, offset: u64, buffer: Output) {
         let at = self.clock.now() + 1 + self.random.below(LATE_MAX);
         if lock {
             let held_until = &mut self.disk.node_mut(node).held_until;

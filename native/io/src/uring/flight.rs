@@ -12,6 +12,7 @@ use crate::buffer::{Buffer, PAGE};
 use crate::driver::{Handle, Outcome, Token};
 use crate::error::IoError;
 use crate::file::File;
+use crate::output::Output;
 use crate::socket::Socket;
 
 /// The most the kernel moves in one read or write; longer ones are continued like any short one.
@@ -33,7 +34,7 @@ pub(super) enum Work {
     Receive { buffer: Buffer, wanted: usize },
     Send { buffer: Buffer, sent: usize },
     Read { buffer: Buffer, offset: u64, total: usize, direct: bool },
-    Write { buffer: Buffer, offset: u64, written: usize, sync: bool },
+    Write { buffer: Output, offset: u64, written: usize, sync: bool },
     Sync { names: bool },
     Names(NameWork),
     Wake { buffer: Buffer },

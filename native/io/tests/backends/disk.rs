@@ -55,7 +55,7 @@ fn written_and_synced_bytes_are_read_back<E: Environment>(environment: &E) {
     let file = open(environment, &mut rig, &scratch.file("f"), FileOptions::WRITE);
     for (offset, sync) in [(0, false), (5_000, true), (123, true)] {
         let bytes = pattern(777);
-        let write = Operation::WriteAt { file, buffer: Buffer::from(bytes.clone()), offset, sync };
+        let write = Operation::WriteAt { file, buffer: Buffer::from(bytes.clone()).into(), offset, sync };
         let (buffer, result) = written(rig.run(write));
         result.expect("room on the disk");
         assert_eq!(&buffer[..], &bytes[..]);
@@ -85,7 +85,8 @@ fn long_transfers_are_whole<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let file = open(environment, &mut rig, &scratch.file("f"), FileOptions::WRITE);
     let bytes = pattern((16 << 20) + 5);
-    let write = Operation::WriteAt { file, buffer: Buffer::from(bytes.clone()), offset: 3, sync: true };
+    let write =
+        Operation::WriteAt { file, buffer: Buffer::from(bytes.clone()).into(), offset: 3, sync: true };
     written(rig.run(write)).1.expect("room on the disk");
     let wanted = Operation::ReadAt { file, buffer: Buffer::with_capacity(bytes.len()), offset: 3 };
     let (back, result) = read(rig.run(wanted));
@@ -104,7 +105,12 @@ fn many_operations_at_once_all_finish<E: Environment>(environment: &E) {
         .enumerate()
         .map(|(index, block)| {
             let buffer = Buffer::from(block.to_vec());
-            rig.submit(Operation::WriteAt { file, buffer, offset: index as u64 * 512, sync: index % 3 == 0 })
+            rig.submit(Operation::WriteAt {
+                file,
+                buffer: buffer.into(),
+                offset: index as u64 * 512,
+                sync: index % 3 == 0,
+            })
         })
         .collect();
     for token in tokens {
@@ -143,7 +149,7 @@ fn direct_transfers_bypass_the_cache<E: Environment>(environment: &E) {
     let bytes = pattern(16 * PAGE);
     let mut buffer = Buffer::aligned(bytes.len());
     buffer.extend_from_slice(&bytes);
-    let write = Operation::WriteAt { file, buffer, offset: PAGE as u64, sync: true };
+    let write = Operation::WriteAt { file, buffer: buffer.into(), offset: PAGE as u64, sync: true };
     let (mut buffer, result) = written(rig.run(write));
     result.expect("room on the disk");
     buffer.clear();
@@ -153,7 +159,8 @@ fn direct_transfers_bypass_the_cache<E: Environment>(environment: &E) {
 
     let mut unaligned = Buffer::with_capacity(100);
     unaligned.extend_from_slice(&[1; 100]);
-    let refused = written(rig.run(Operation::WriteAt { file, buffer: unaligned, offset: 0, sync: false })).1;
+    let refused =
+        written(rig.run(Operation::WriteAt { file, buffer: unaligned.into(), offset: 0, sync: false })).1;
     assert_eq!(refused.expect_err("not a page").errno(), libc::EINVAL);
 
     // A direct read that meets the end of the file inside a page stops there, although there is room for
@@ -174,7 +181,7 @@ fn a_full_disk_is_an_error_even_with_a_sync<E: Environment>(environment: &E) {
     let options = FileOptions { create: false, ..FileOptions::WRITE };
     let file = open(environment, &mut rig, "/dev/full".as_ref(), options);
     for sync in [false, true] {
-        let write = Operation::WriteAt { file, buffer: Buffer::from(vec![1; 5_000]), offset: 0, sync };
+        let write = Operation::WriteAt { file, buffer: Buffer::from(vec![1; 5_000]).into(), offset: 0, sync };
         let (buffer, result) = written(rig.run(write));
         let error = result.expect_err("it is always full");
         assert_eq!(
@@ -189,7 +196,7 @@ fn a_file_opened_for_reading_cannot_be_written<E: Environment>(environment: &E) 
     fs::write(scratch.file("f"), b"untouched").expect("room on the disk");
     let mut rig = rig(environment);
     let file = open(environment, &mut rig, &scratch.file("f"), FileOptions::READ);
-    let write = Operation::WriteAt { file, buffer: Buffer::from(vec![1; 8]), offset: 0, sync: true };
+    let write = Operation::WriteAt { file, buffer: Buffer::from(vec![1; 8]).into(), offset: 0, sync: true };
     assert_eq!(written(rig.run(write)).1.expect_err("it is for reading").errno(), libc::EBADF);
     assert_eq!(fs::read(scratch.file("f")).expect("the file"), b"untouched");
 }
@@ -199,7 +206,7 @@ fn impossible_positions_are_refused<E: Environment>(environment: &E) {
     let mut rig = rig(environment);
     let file = open(environment, &mut rig, &scratch.file("f"), FileOptions::WRITE);
     for offset in [u64::MAX, u64::MAX - 8, i64::MAX as u64] {
-        let write = Operation::WriteAt { file, buffer: Buffer::from(vec![1; 8]), offset, sync: false };
+        let write = Operation::WriteAt { file, buffer: Buffer::from(vec![1; 8]).into(), offset, sync: false };
         assert_eq!(written(rig.run(write)).1.expect_err("no file is that long").errno(), libc::EINVAL);
         let wanted = Operation::ReadAt { file, buffer: Buffer::with_capacity(8), offset };
         assert_eq!(read(rig.run(wanted)).1.expect_err("no file is that long").errno(), libc::EINVAL);

@@ -90,7 +90,7 @@ impl<D: Driver> Rig<D> {
     fn leave(&mut self, path: &Path, content: &[u8]) {
         let file = self.open(path, FileOptions::WRITE).expect("room on the disk");
         let buffer = Buffer::from(content.to_vec());
-        written(self.run(Operation::WriteAt { file, buffer, offset: 0, sync: true }))
+        written(self.run(Operation::WriteAt { file, buffer: buffer.into(), offset: 0, sync: true }))
             .1
             .expect("a healthy disk");
         self.driver.close(file);
@@ -113,7 +113,8 @@ fn what_was_opened_by_an_operation_works_like_any_file<E: Environment>(environme
     assert_eq!(rig.content(&scratch.file("f")), b"content");
     assert_eq!(environment.file_length(&scratch.file("f")), Ok(7));
     let reader = rig.open(&scratch.file("f"), FileOptions::READ).expect("it is there");
-    let write = Operation::WriteAt { file: reader, buffer: Buffer::from(vec![1]), offset: 0, sync: false };
+    let write =
+        Operation::WriteAt { file: reader, buffer: Buffer::from(vec![1]).into(), offset: 0, sync: false };
     assert_eq!(written(rig.run(write)).1.expect_err("it is for reading").errno(), libc::EBADF);
     rig.driver.close(reader);
     assert_eq!(synced(rig.run(Operation::Sync { file: reader })).expect_err("closed").errno(), libc::EBADF);
@@ -266,7 +267,8 @@ fn a_directory_can_be_synced_and_nothing_else<E: Environment>(environment: &E) {
     synced(rig.run(Operation::Sync { file: directory })).expect("a healthy disk");
     let wanted = Operation::ReadAt { file: directory, buffer: Buffer::with_capacity(10), offset: 0 };
     assert_eq!(read(rig.run(wanted)).1.expect_err("names are not bytes").errno(), libc::EISDIR);
-    let write = Operation::WriteAt { file: directory, buffer: Buffer::from(vec![1]), offset: 0, sync: false };
+    let write =
+        Operation::WriteAt { file: directory, buffer: Buffer::from(vec![1]).into(), offset: 0, sync: false };
     assert_eq!(written(rig.run(write)).1.expect_err("names are not bytes").errno(), libc::EBADF);
 }
 

@@ -183,7 +183,7 @@ pub(crate) fn read(outcome: Outcome) -> (Buffer, Result<usize, ng_io::IoError>) 
 
 pub(crate) fn written(outcome: Outcome) -> (Buffer, Result<(), ng_io::IoError>) {
     match outcome {
-        Outcome::Written { buffer, result } => (buffer, result),
+        Outcome::Written { buffer, result } => (buffer.into_buffer().expect("it was a buffer"), result),
         other => panic!("not of a write: {other:?}"),
     }
 }

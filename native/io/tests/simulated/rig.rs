@@ -44,7 +44,7 @@ impl Disk {
     }
 
     pub(crate) fn write_operation(&self, offset: u64, bytes: &[u8], sync: bool) -> Operation {
-        Operation::WriteAt { file: self.file, buffer: Buffer::from(bytes.to_vec()), offset, sync }
+        Operation::WriteAt { file: self.file, buffer: Buffer::from(bytes.to_vec()).into(), offset, sync }
     }
 
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), i32> {

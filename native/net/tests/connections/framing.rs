@@ -6,11 +6,13 @@ use ng_io::Environment;
 use ng_wire::frame::HEADER_BYTES;
 use ng_wire::table::close_reason::CloseReason;
 
-use crate::table::{ECHO, LARGE, LIMITS, Rig, WAIT, frame, on_every_backend};
+use crate::table::{ECHO, KEEP, KEPT_START, LARGE, LIMITS, Rig, WAIT, frame, on_every_backend};
 
 on_every_backend!(
     a_frame_may_come_in_any_pieces,
     who_sends_large_frames_is_read_in_two_operations_each,
+    what_is_kept_lies_where_it_is_wanted_and_stays_as_it_came,
+    what_is_kept_may_come_in_any_pieces_among_other_frames,
     pipelined_requests_are_answered_in_order,
     a_waiting_answer_holds_back_the_next_request,
     what_was_pipelined_behind_a_large_answer_is_served,
@@ -47,6 +49,47 @@ fn who_sends_large_frames_is_read_in_two_operations_each<E: Environment>(environ
     let before = rig.operations();
     (2..12).for_each(|request| echo(&mut rig, request));
     assert_eq!(rig.operations() - before, 3 * 10, "two receive, one sends");
+}
+
+fn what_is_kept_lies_where_it_is_wanted_and_stays_as_it_came<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let body = |request: u8| (request..=255).cycle().take(7_000).collect::<Vec<u8>>();
+    for request in 0..10 {
+        let bytes = frame(KEEP, request.into(), &body(request));
+        // The header alone does not say where the part begins that is kept.
+        rig.write(&mut client, &bytes[..HEADER_BYTES]);
+        rig.step(Duration::from_millis(1));
+        rig.write(&mut client, &bytes[HEADER_BYTES..]);
+        assert_eq!(rig.reply(&mut client), request.into());
+    }
+    for (request, kept) in (0..).zip(&rig.service.kept) {
+        assert_eq!(kept[..], body(request)[KEPT_START..]);
+        // The memory of the first grew with what came of it, and lies anywhere.
+        assert!(request == 0 || kept.frame(LIMITS.kept_front).is_some(), "request {request} lies elsewhere");
+    }
+}
+
+fn what_is_kept_may_come_in_any_pieces_among_other_frames<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let mut bodies = Vec::new();
+    for (round, piece) in (0_u8..).zip([1, 7, 300, 1_024, 1_025, 4_000, 20_000, 50_000]) {
+        let [long, short] = [6_000, 30].map(|length| (round..=255).cycle().take(length).collect::<Vec<u8>>());
+        let request = 3 * u64::from(round);
+        let frames =
+            [frame(KEEP, request, &long), frame(ECHO, request + 1, &long), frame(KEEP, request + 2, &short)];
+        for piece in frames.concat().chunks(piece) {
+            rig.write(&mut client, piece);
+            rig.step(Duration::ZERO);
+        }
+        assert_eq!([0; 3].map(|_| rig.reply(&mut client)), [request, request + 1, request + 2]);
+        bodies.extend([long, short]);
+    }
+    assert_eq!(rig.service.kept.len(), bodies.len());
+    for (kept, body) in rig.service.kept.iter().zip(bodies) {
+        assert_eq!(kept[..], body[KEPT_START..]);
+    }
 }
 
 fn pipelined_requests_are_answered_in_order<E: Environment>(environment: &E) {

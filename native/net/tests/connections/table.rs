@@ -2,14 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ng_io::probe::{RingSupport, probe_ring};
-use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, Token, UringEnvironment, Wait};
+use ng_io::{Chunk, Driver, DriverLimits, Environment, Instant, Outcome, Token, UringEnvironment, Wait};
 use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
 use ng_net::tcp::WindDown;
-use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver, Limits, Peer, Served, Service};
+use ng_net::{
+    Arrival, ConnectionId, Connections, Door, FrameBody, HandOver, Kept, Limits, Peer, Served, Service,
+};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::reply::{self, Position};
 use ng_wire::table::close_reason::CloseReason;
@@ -54,6 +57,10 @@ pub(crate) const LOG_IN: u32 = 3;
 pub(crate) const LAST: u32 = 4;
 pub(crate) const LARGE: u32 = 5;
 pub(crate) const LOG_OUT: u32 = 6;
+pub(crate) const KEEP: u32 = 7;
+
+/// Where the part of a body begins that [`KEEP`] keeps. The bytes in front say nothing else.
+pub(crate) const KEPT_START: usize = 20;
 
 /// Bytes of the body that answers `LARGE`.
 pub(crate) const LARGE_BYTES: usize = 64 * 1024;
@@ -64,6 +71,7 @@ pub(crate) struct Script {
     pub(crate) served: Vec<(RequestHeader, Option<Vec<u8>>)>,
     pub(crate) waiting: Vec<(ConnectionId, RequestHeader)>,
     pub(crate) closed: Vec<(u32, CloseReason)>,
+    pub(crate) kept: Vec<Arc<Chunk>>,
     /// Whether a frame answered from its header is not the last one.
     pub(crate) goes_on_after_oversize: bool,
 }
@@ -73,17 +81,30 @@ impl Service for Script {
         STRANGER_FRAME_BYTES_MAX
     }
 
+    fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept {
+        match header.code {
+            KEEP if received.len() > HEADER_BYTES => Kept::From(HEADER_BYTES + KEPT_START),
+            KEEP => Kept::Unknown,
+            _ => Kept::Nothing,
+        }
+    }
+
     fn serve(
         &mut self,
         id: ConnectionId,
         peer: &mut Peer,
         header: &RequestHeader,
-        body: Option<&[u8]>,
+        body: Option<FrameBody<'_>>,
         reply: &mut Vec<u8>,
     ) -> Served {
-        self.served.push((*header, body.map(<[u8]>::to_vec)));
+        let is_oversize = body.is_none();
+        let bytes = body.as_ref().map(|body| body.bytes().to_vec());
+        if header.code == KEEP {
+            self.kept.extend(body.map(|mut body| Arc::new(body.keep(KEPT_START))));
+        }
+        self.served.push((*header, bytes.clone()));
         let large = vec![7; LARGE_BYTES];
-        let payload = if header.code == LARGE { &large[..] } else { body.unwrap_or_default() };
+        let payload = if header.code == LARGE { &large[..] } else { bytes.as_deref().unwrap_or_default() };
         match header.code {
             WAIT => {
                 self.waiting.push((id, *header));
@@ -94,7 +115,7 @@ impl Service for Script {
             _ => {}
         }
         reply::ok(reply, header, Position::default(), |into| into.extend_from_slice(payload));
-        if header.code == LAST || (body.is_none() && !self.goes_on_after_oversize) {
+        if header.code == LAST || (is_oversize && !self.goes_on_after_oversize) {
             return Served::AnsweredLast(CloseReason::OversizeBeforeLogin);
         }
         Served::Answered
@@ -120,6 +141,7 @@ pub(crate) const LIMITS: Limits = Limits {
     connections_max: 64,
     strangers_max: 32,
     frame_bytes_max: 64 * 1024 * 1024,
+    kept_front: 416,
     frame_time: Duration::from_secs(10),
 };
 

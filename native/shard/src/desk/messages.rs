@@ -1,7 +1,7 @@
 //! Requests for partitions on their way to the shards that own them.
 
 use ng_catalog::Missing;
-use ng_net::{ConnectionId, Peer};
+use ng_net::{ConnectionId, FrameBody, Peer};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::replica::Level;
 use ng_wire::reply::POLL_HEADER_BYTES;
@@ -25,9 +25,9 @@ impl Desk {
         id: ConnectionId,
         peer: &mut Peer,
         header: &RequestHeader,
-        body: &[u8],
+        mut body: FrameBody<'_>,
     ) -> Decision {
-        let Ok(messages) = SendMessages::decode(body) else {
+        let Ok(messages) = SendMessages::decode(body.bytes()) else {
             return Decision::Denied(ErrorCode::InvalidCommand);
         };
         if let Err(error) = messages.check() {
@@ -38,7 +38,8 @@ impl Desk {
         }
         match self.place_of_batch(&messages) {
             Ok((place, level)) => {
-                let ask = PartitionAsk::Send { batch: messages.batch.to_vec(), level };
+                let start = messages.batch_start;
+                let ask = PartitionAsk::Send { batch: body.keep(start), level };
                 self.ask_partition(id, header, place, ask)
             }
             Err(missing) => absent(missing, Command::SendMessages),

@@ -129,6 +129,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return false;
         };
         let (operation, level) = (LogOperation::Swap, Level::Persisted);
+        let body = body.into();
         let request = LogRequest { group, client: 0, session: 0, request: 0, operation, level, body };
         self.prepare(None, request).is_ok()
     }

@@ -1,6 +1,6 @@
 //! What comes in: requests of clients, frames of other nodes.
 
-use ng_io::{Environment, WallMicros};
+use ng_io::{Chunk, Environment, WallMicros};
 use ng_partition::{StampRefusal, Stamper};
 use ng_storage::record_body::ViewBody;
 use ng_vsr::{Event, Request};
@@ -29,7 +29,7 @@ pub struct LogRequest {
     /// How it is acknowledged.
     pub level: Level,
     /// The body; that of a batch is not stamped yet.
-    pub body: Vec<u8>,
+    pub body: Chunk,
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {

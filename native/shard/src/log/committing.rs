@@ -173,7 +173,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             request: 0,
             operation: LogOperation::Offsets,
             level: Level::Replicated,
-            body: offsets_body(&writes),
+            body: offsets_body(&writes).into(),
         };
         let taken = self.prepare(None, request).is_ok();
         if let Some(ahead) = self.committing.ahead.get_mut(&group).filter(|_| taken) {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use ng_io::Chunk;
 use ng_storage::store::Vouched;
 use ng_vsr::{Position, Replica, Status, Ticks};
 use ng_wire::replica::{Op, PrepareHeader, View};
@@ -10,7 +11,7 @@ use ng_wire::replica::{Op, PrepareHeader, View};
 use super::machine::Machine;
 
 /// The bytes of an operation, shared by journal, links and state machine.
-pub type Body = Arc<Vec<u8>>;
+pub type Body = Arc<Chunk>;
 
 /// Names a request to whoever asked it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

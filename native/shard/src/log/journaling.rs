@@ -27,7 +27,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             Record::View(view) => {
                 let (header, body) = view_record(id, view, self.journal.synced_through());
-                self.journal.append(header, Body::new(body))
+                self.journal.append(header, Body::new(body.into()))
             }
             Record::Install(anchor) => {
                 let Some(body) = self.transfers.whole(id).map(InstallBody::encode) else {
@@ -38,7 +38,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     epoch: anchor.epoch,
                     ..RecordHeader::of(RecordKind::Install, id, &body)
                 };
-                self.journal.append(header, Body::new(body))
+                self.journal.append(header, Body::new(body.into()))
             }
         };
         match appended {

@@ -320,7 +320,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn append_open(&mut self, id: u64, epoch: u32, blank: bool) -> u64 {
         let body = OpenBody { blank, replicas: (0..self.identity.nodes).map(u128::from).collect() }.encode();
         let header = RecordHeader { epoch, ..RecordHeader::of(RecordKind::Open, id, &body) };
-        let appended = self.journal.append(header, Body::new(body));
+        let appended = self.journal.append(header, Body::new(body.into()));
         appended.map_or(u64::MAX, |position| position.block)
     }
 }

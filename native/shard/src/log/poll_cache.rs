@@ -104,7 +104,7 @@ impl Piece {
     /// Memory that it holds.
     pub(super) fn held(&self) -> usize {
         match &self.bytes {
-            Shared::Executed(body) => body.capacity(),
+            Shared::Executed(body) => body.footprint(),
             Shared::Read(buffer) => buffer.footprint(),
         }
     }
@@ -155,7 +155,7 @@ impl Known {
 impl Shared {
     fn of(&self, range: &Range<usize>) -> &[u8] {
         let bytes = match self {
-            Self::Executed(body) => body.as_slice(),
+            Self::Executed(body) => &body[..],
             Self::Read(buffer) => buffer,
         };
         bytes.get(range.clone()).unwrap_or_default()
@@ -276,7 +276,7 @@ mod tests {
         let mut batch = build(1, &[&vec![7; bytes]]);
         let header = BatchHeader { base_offset, ..BatchHeader::decode(&batch).expect("a batch") };
         batch[..header.encode().len()].copy_from_slice(&header.encode());
-        Piece::executed(Arc::new(batch), base_offset, base_offset)
+        Piece::executed(Arc::new(batch.into()), base_offset, base_offset)
     }
 
     #[test]

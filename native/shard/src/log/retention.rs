@@ -250,5 +250,5 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 fn truncation(group: u64, client: u128, level: Level, offset: u64) -> LogRequest {
     let (operation, body) = PartitionOp::TruncatePrefix { offset }.encode();
     debug_assert_eq!(operation, LogOperation::TruncatePrefix);
-    LogRequest { group, client, session: 0, request: 0, operation, level, body }
+    LogRequest { group, client, session: 0, request: 0, operation, level, body: body.into() }
 }

@@ -124,7 +124,7 @@ impl Ready {
     fn new(head: &TransferHead, generation: u64, spans: Vec<Span>) -> Self {
         let head = head.encode();
         let total = head.len() as u64 + spans.iter().map(|span| span.end - span.begin).sum::<u64>();
-        Self { head: Arc::new(head), generation, spans, total, piece: None, reading: None }
+        Self { head: Arc::new(head.into()), generation, spans, total, piece: None, reading: None }
     }
 
     /// Where the piece at a position lies.
@@ -147,7 +147,7 @@ impl Ready {
     fn piece(&self, position: u64) -> Option<Body> {
         let head = usize::try_from(position).ok().and_then(|start| self.head.get(start..));
         match head.filter(|rest| !rest.is_empty()) {
-            Some(rest) => Some(Arc::new(rest[..rest.len().min(STATE_CHUNK_MAX)].to_vec())),
+            Some(rest) => Some(Arc::new(rest[..rest.len().min(STATE_CHUNK_MAX)].to_vec().into())),
             None => self.piece.as_ref().filter(|(at, _)| *at == position).map(|(_, piece)| piece.clone()),
         }
     }
@@ -161,7 +161,7 @@ impl Ready {
         }
         self.reading = None;
         let piece = bytes.and_then(|bytes| bytes.get(place.skip..place.skip + place.length));
-        self.piece = piece.map(|piece| (position, Arc::new(piece.to_vec())));
+        self.piece = piece.map(|piece| (position, Arc::new(piece.to_vec().into())));
         Some((position, piece.is_some()))
     }
 }
@@ -352,7 +352,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn say_gone(&mut self, to: u8, id: u64, nonce: u64) {
-        self.send_chunk(to, id, (nonce, 0, 0), Arc::new(Vec::new()));
+        self.send_chunk(to, id, (nonce, 0, 0), Arc::new(Vec::new().into()));
     }
 
     fn send_chunk(&mut self, to: u8, id: u64, (nonce, position, total): (u64, u64, u64), piece: Body) {

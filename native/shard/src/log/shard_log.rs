@@ -347,7 +347,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     pub(super) fn share(bytes: Vec<u8>) -> Body {
-        Arc::new(bytes)
+        Arc::new(bytes.into())
     }
 }
 

@@ -88,7 +88,7 @@ impl MetadataRequests {
             request,
             operation: LogOperation::Metadata,
             level: Level::Persisted,
-            body: content,
+            body: content.into(),
         };
         Ok((ticket, request))
     }
@@ -219,7 +219,7 @@ mod tests {
         let mut requests = MetadataRequests::new(ShardId::FIRST, 1);
         let (_, request) = requests.take(asker(0), BOUND, Operation::CreateTopic, b"body").expect("room");
         assert_eq!((request.group, request.session), (METADATA, 3));
-        assert_eq!(request.body, [&[Operation::CreateTopic.code(), 0, 0, 0, 0][..], b"body"].concat());
+        assert_eq!(request.body[..], [&[Operation::CreateTopic.code(), 0, 0, 0, 0][..], b"body"].concat());
     }
 
     #[test]

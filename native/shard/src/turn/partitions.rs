@@ -104,7 +104,7 @@ impl<E: Environment> Shard<E> {
                 (LogOperation::Batch, level, batch)
             }
             PartitionAsk::WriteOffset { consumer, offset, level: Some(level) } => {
-                (LogOperation::Offsets, level, offsets_body(&[write(consumer, offset)]))
+                (LogOperation::Offsets, level, offsets_body(&[write(consumer, offset)]).into())
             }
             PartitionAsk::WriteOffset { consumer, offset, level: None } => {
                 let stored = self.log.store_ahead(place.group, consumer, offset);
@@ -208,7 +208,7 @@ impl<E: Environment> Shard<E> {
             request: 0,
             operation: LogOperation::Purge,
             level: ng_wire::replica::Level::Persisted,
-            body: purge_generation.to_le_bytes().to_vec(),
+            body: purge_generation.to_le_bytes().to_vec().into(),
         };
         self.log.request(Asking::Purges.tag(ticket), request);
         None

@@ -306,7 +306,7 @@ impl Node {
         let body = body.to_vec();
         self.log.request(
             Ticket(self.tickets),
-            LogRequest { group: self.group, client, session, request, operation, level, body },
+            LogRequest { group: self.group, client, session, request, operation, level, body: body.into() },
         );
         self.tickets
     }

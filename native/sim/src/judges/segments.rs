@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ng_io::Chunk;
 use ng_storage::PAGE;
 use ng_storage::footer::Footer;
 use ng_storage::home::Home;
@@ -25,12 +26,12 @@ pub struct Messages {
 struct Kept {
     last: u64,
     first_offset: u64,
-    batches: Vec<(Op, Arc<Vec<u8>>)>,
+    batches: Vec<(Op, Arc<Chunk>)>,
 }
 
 impl Messages {
     /// An operation was executed, now or again.
-    pub fn executes(&mut self, header: &PrepareHeader, body: &Arc<Vec<u8>>, reply: &[u8]) {
+    pub fn executes(&mut self, header: &PrepareHeader, body: &Arc<Chunk>, reply: &[u8]) {
         let kept = self.groups.entry(header.group).or_default();
         if header.op.0 <= kept.last {
             return;
@@ -65,7 +66,7 @@ impl Messages {
         let Some(kept) = self.groups.get(&group) else { return Ok(()) };
         let mut found = found.iter().peekable();
         for (op, batch) in &kept.batches {
-            if found.next_if(|found| *found == batch.as_ref()).is_some() {
+            if found.next_if(|found| found[..] == batch[..]).is_some() {
                 continue;
             }
             // Segments go as a whole, and not at the same places everywhere: of what was dropped some may be left.

@@ -101,7 +101,12 @@ impl<E: Environment> BareDriver<E> {
             if self.offset + length > LIMITS.file_bytes {
                 self.offset = 0;
             }
-            let write = Operation::WriteAt { file: self.file, buffer, offset: self.offset, sync: true };
+            let write = Operation::WriteAt {
+                file: self.file,
+                buffer: buffer.into(),
+                offset: self.offset,
+                sync: true,
+            };
             self.driver.submit(Token(0), write);
             while completions.is_empty() {
                 let far = ng_io::Instant::FAR_FUTURE;
@@ -109,7 +114,7 @@ impl<E: Environment> BareDriver<E> {
             }
             if let Some(Outcome::Written { buffer, result }) = completions.pop().map(|done| done.outcome) {
                 result.expect("a healthy disk");
-                self.buffer = buffer;
+                self.buffer = buffer.into_buffer().expect("a buffer was written");
             }
             self.offset += length;
             sample.latencies.push(begun.elapsed());

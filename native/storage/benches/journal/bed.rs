@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ng_io::{Driver, DriverLimits, Environment, Wait};
+use ng_io::{Chunk, Driver, DriverLimits, Environment, Wait};
 use ng_storage::journal::recovery::Recovered;
 use ng_storage::journal::shell::{JournalHome, JournalShell};
 use ng_storage::journal::{Effect, Event, Limits, PrepareJournal, Refused};
@@ -187,7 +187,7 @@ impl<E: Environment> Bed<E> {
 /// A body and a header that was sealed over it.
 pub(crate) struct Sealed {
     header: RecordHeader,
-    body: Arc<Vec<u8>>,
+    body: Arc<Chunk>,
 }
 
 /// A batch of one message, so that what is measured is what a shard appends.
@@ -201,5 +201,5 @@ fn sealed(length: usize) -> Sealed {
         body_checksum: body_check.checksum(&body),
         ..RecordHeader::of(RecordKind::Prepare, 1, &body)
     };
-    Sealed { header, body: Arc::new(body) }
+    Sealed { header, body: Arc::new(body.into()) }
 }

@@ -29,7 +29,7 @@ pub(crate) fn measure() {
 }
 
 fn append(journal: &mut PrepareJournal, header: RecordHeader, body: Vec<u8>, effects: &mut Vec<Effect>) {
-    journal.append(header, Arc::new(body)).expect("there is room");
+    journal.append(header, Arc::new(body.into())).expect("there is room");
     settle(journal, effects);
 }
 

@@ -189,7 +189,7 @@ impl<E: Environment> Writer<E> {
     /// Appends a record, as soon as there is room.
     fn append(&mut self, header: RecordHeader, body: &[u8], promise: Promise) -> Result<(), Obstacle> {
         loop {
-            match self.journal.append(header, Arc::new(body.to_vec())) {
+            match self.journal.append(header, Arc::new(body.to_vec().into())) {
                 Ok(position) => {
                     self.promises.push_back((position.block, promise));
                     return Ok(());

@@ -21,7 +21,7 @@ mod slots;
 mod space;
 mod writer;
 
-use ng_io::{Buffer, IoError};
+use ng_io::{Buffer, IoError, Output};
 use thiserror::Error;
 
 pub use groups::Located;
@@ -84,7 +84,7 @@ pub enum Effect {
         /// Position in it.
         offset: u64,
         /// A whole block.
-        buffer: Buffer,
+        buffer: Output,
         /// Whether the write is over only once it is synced.
         sync: bool,
     },
@@ -139,7 +139,7 @@ pub enum Event {
     /// Of [`Effect::Write`].
     Written {
         /// The bytes, whose memory the next block may use.
-        buffer: Buffer,
+        buffer: Output,
         /// Whether they were written, and synced if asked.
         result: Result<(), IoError>,
     },

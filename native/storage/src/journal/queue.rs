@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ng_io::Buffer;
+use ng_io::{Buffer, Chunk, Output};
 
 use super::Position;
 use super::slots::SlotId;
@@ -14,10 +14,10 @@ use crate::block::{self, RECORDS_MAX, block_bytes, body_bytes};
 pub(super) struct Forming {
     /// Record headers, encoded.
     directory: Vec<u8>,
-    records: Vec<(SlotId, Arc<Vec<u8>>)>,
+    records: Vec<(SlotId, Arc<Chunk>)>,
     bodies: usize,
     /// Its bytes, if they were laid out ahead of its turn: from then on nothing more may come in.
-    laid_out: Option<Buffer>,
+    laid_out: Option<Output>,
 }
 
 /// Blocks to be written, oldest first.
@@ -40,12 +40,19 @@ impl Forming {
         self.records.len()
     }
 
-    /// The bytes of the block, but for its header. Uses memory of `spare`, unless that was done before.
-    pub(super) fn lay_out(&mut self, spare: &mut Vec<Buffer>) -> Buffer {
-        self.laid_out.take().unwrap_or_else(|| {
-            let bodies = self.records.iter().map(|(_, body)| body.as_slice());
-            block::lay_out(&self.directory, bodies, spare.pop().unwrap_or_default())
-        })
+    /// The bytes of the block, but for its header, unless that was done before: around a body that is alone and has room for
+    /// it, else in memory of `spare`.
+    pub(super) fn lay_out(&mut self, spare: &mut Vec<Buffer>) -> Output {
+        if let Some(laid_out) = self.laid_out.take() {
+            return laid_out;
+        }
+        if let [(_, body)] = &self.records[..]
+            && let Some(framed) = block::lay_around(&self.directory, body)
+        {
+            return Output::Framed(framed);
+        }
+        let bodies = self.records.iter().map(|(_, body)| &body[..]);
+        block::lay_out(&self.directory, bodies, spare.pop().unwrap_or_default()).into()
     }
 
     /// The slot of each record, and the length of its body.
@@ -114,7 +121,7 @@ impl Queue {
     }
 
     /// Puts a record where [`Queue::position_of`] says.
-    pub(super) fn push(&mut self, header: &[u8], slot: SlotId, body: Arc<Vec<u8>>) {
+    pub(super) fn push(&mut self, header: &[u8], slot: SlotId, body: Arc<Chunk>) {
         if !self.blocks.back().is_some_and(|forming| forming.takes(body.len(), self.target)) {
             self.push_block();
         }

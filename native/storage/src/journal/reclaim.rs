@@ -83,13 +83,13 @@ impl PrepareJournal {
         let subject = notes::lost(header, body).map_or(*header, |(lost, _)| lost);
         let Some(slot) = self.groups.live(&subject, from) else { return };
         if body_is_whole(header, body) {
-            let to = self.enqueue(header, slot, Arc::new(body.to_vec()));
+            let to = self.enqueue(header, slot, Arc::new(body.to_vec().into()));
             self.groups.relocate(slot, to);
         } else if header.kind == RecordKind::Mark {
             self.enqueue_mark(None);
         } else {
             let (note, body) = notes::of(header);
-            let to = self.enqueue(&note, slot, Arc::new(body));
+            let to = self.enqueue(&note, slot, Arc::new(body.into()));
             self.groups.note(slot, to);
             effects.push(Effect::Damaged { group: header.group, op: prepare_op(header) });
         }

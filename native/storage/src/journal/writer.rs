@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ng_io::{Buffer, IoError};
+use ng_io::{Buffer, Chunk, IoError, Output};
 
 use super::groups::{Groups, RecordCopy};
 use super::losses::Losses;
@@ -135,7 +135,7 @@ impl PrepareJournal {
     /// once [`Effect::Durable`] says so of the block.
     ///
     /// Whoever took a batch in has verified it: its payload is not hashed again. Prepares are refused with [`Refused::Busy`] early enough that every other record finds room, unless the disk is full.
-    pub fn append(&mut self, header: RecordHeader, body: Arc<Vec<u8>>) -> Result<Position, Refused> {
+    pub fn append(&mut self, header: RecordHeader, body: Arc<Chunk>) -> Result<Position, Refused> {
         self.encoded.clear();
         let checksum = header.encode(&mut self.encoded);
         let position = self.queue.position_of(self.next_sequence, body.len());
@@ -234,7 +234,7 @@ impl PrepareJournal {
     }
 
     /// Puts a record into the last block of the queue, or into a new one.
-    pub(super) fn enqueue(&mut self, header: &RecordHeader, slot: SlotId, body: Arc<Vec<u8>>) -> Position {
+    pub(super) fn enqueue(&mut self, header: &RecordHeader, slot: SlotId, body: Arc<Chunk>) -> Position {
         let position = self.queue.position_of(self.next_sequence, body.len());
         self.encoded.clear();
         header.encode(&mut self.encoded);
@@ -251,7 +251,7 @@ impl PrepareJournal {
             true => NO_SLOT,
             false => self.groups.put_mark(header.checksum(), position, header.body_length),
         };
-        self.enqueue(&header, slot, Arc::new(body));
+        self.enqueue(&header, slot, Arc::new(body.into()));
     }
 
     /// The sequence of the next block to be formed, which will carry what is known now.
@@ -367,9 +367,9 @@ impl PrepareJournal {
         }
     }
 
-    fn written(&mut self, buffer: Buffer, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
+    fn written(&mut self, buffer: Output, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
         let Some(Writing { sequence, file, sync, records }) = self.writing.take() else { return };
-        self.spare.push(buffer);
+        self.spare.extend(buffer.into_buffer());
         match result {
             Ok(()) if sync => self.durable(sequence, records, effects),
             Ok(()) => self.unsynced.push_back(Written { sequence, file, records }),

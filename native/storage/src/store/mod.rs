@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_io::{Buffer, IoError};
+use ng_io::{Buffer, Chunk, IoError};
 use thiserror::Error;
 
 pub use cut::{CutSegments, NoCut};
@@ -100,7 +100,7 @@ pub struct CommittedBatch {
     /// How many messages.
     pub messages: u32,
     /// The bytes, as stamped.
-    pub bytes: Arc<Vec<u8>>,
+    pub bytes: Arc<Chunk>,
 }
 
 /// What a group's manifest entry, or its newest install record, promises of its segments.

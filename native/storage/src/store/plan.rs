@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ng_io::{Buffer, IoError};
+use ng_io::{Buffer, Chunk, IoError};
 use thiserror::Error;
 
 use crate::PAGE;
@@ -36,7 +36,7 @@ pub enum Step {
         /// What stands there already of the page.
         partial: Vec<u8>,
         /// What comes behind that.
-        batches: Vec<Arc<Vec<u8>>>,
+        batches: Vec<Arc<Chunk>>,
     },
     /// Brings what was written into a file to stable storage.
     Sync {

@@ -89,7 +89,7 @@ impl ReceivedBatches {
                 last_offset: batch.last_offset,
                 timestamp: batch.header.base_timestamp,
                 messages: batch.messages,
-                bytes: Arc::new(bytes.to_vec()),
+                bytes: Arc::new(bytes.to_vec().into()),
             });
             self.last_offset = Some(batch.last_offset);
             taken += length;

@@ -182,7 +182,7 @@ impl PlanShell {
                 Ok(None)
             }
             (Step::Append { .. }, Outcome::Written { buffer, result }) => {
-                self.spare.give(buffer);
+                buffer.into_buffer().into_iter().for_each(|buffer| self.spare.give(buffer));
                 result.map(|()| None)
             }
             (_, Outcome::Written { result, .. } | Outcome::Synced(result) | Outcome::Named(result)) => {
@@ -197,16 +197,19 @@ impl PlanShell {
     /// What a step does with its file once that is open.
     fn on_file(&mut self, step: &mut Step, file: Handle) -> Operation {
         match step {
-            Step::Write { offset, buffer, .. } => {
-                Operation::WriteAt { file, buffer: std::mem::take(buffer), offset: *offset, sync: false }
-            }
+            Step::Write { offset, buffer, .. } => Operation::WriteAt {
+                file,
+                buffer: std::mem::take(buffer).into(),
+                offset: *offset,
+                sync: false,
+            },
             Step::Append { offset, partial, batches, .. } => {
                 let bytes = partial.len() + batches.iter().map(|batch| batch.len()).sum::<usize>();
                 let room = bytes.next_multiple_of(PAGE);
                 let buffer = self.spare.take(room).unwrap_or_else(|| Buffer::aligned(room));
-                let pieces = std::iter::once(&*partial).chain(batches.iter().map(|batch| &**batch));
-                let buffer = lay_out(pieces.map(Vec::as_slice), buffer);
-                Operation::WriteAt { file, buffer, offset: *offset, sync: false }
+                let pieces = std::iter::once(&partial[..]).chain(batches.iter().map(|batch| &batch[..]));
+                let buffer = lay_out(pieces, buffer);
+                Operation::WriteAt { file, buffer: buffer.into(), offset: *offset, sync: false }
             }
             Step::Read { offset, length, .. } => {
                 let mut buffer = self.spare.take(*length).unwrap_or_else(|| Buffer::aligned(*length));

@@ -53,7 +53,7 @@ fn put(
     }
     driver.submit(
         Token(0),
-        Operation::WriteAt { file, buffer: Buffer::from(content.to_vec()), offset: 0, sync: true },
+        Operation::WriteAt { file, buffer: Buffer::from(content.to_vec()).into(), offset: 0, sync: true },
     );
     let mut completions = Vec::new();
     while completions.is_empty() {

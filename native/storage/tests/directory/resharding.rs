@@ -88,7 +88,7 @@ fn write<E: Environment>(mut driver: E::Driver, opened: OpenedShard<E>, groups: 
             }
         }
         if let Some((header, body)) = records.last() {
-            if journal.append(*header, Arc::new(body.clone())).is_ok() {
+            if journal.append(*header, Arc::new(body.clone().into())).is_ok() {
                 records.pop();
             }
         } else if journal.is_quiet() && journal.wants_mark() {

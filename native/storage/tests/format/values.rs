@@ -1,6 +1,6 @@
 //! One value of each structure, every field different, as the golden files hold them.
 
-use ng_io::Buffer;
+use ng_io::{Buffer, Output};
 use ng_storage::PAGE;
 use ng_storage::block::{self, BlockHeader};
 use ng_storage::checksum::checksum;
@@ -101,9 +101,9 @@ pub(crate) fn block(header: BlockHeader, records: &[(RecordHeader, Vec<u8>)]) ->
         record.encode(&mut directory);
     }
     let bodies = records.iter().map(|(_, body)| body.as_slice());
-    let mut bytes = block::lay_out(&directory, bodies, Buffer::default());
+    let mut bytes = Output::from(block::lay_out(&directory, bodies, Buffer::default()));
     let (header, checksum) = block::seal(&mut bytes, records.len(), header, &mut Vec::new());
-    (bytes, header, checksum)
+    (bytes.into_buffer().expect("it was laid out in a buffer"), header, checksum)
 }
 
 /// Two blocks of records, then a mark, then unwritten space.

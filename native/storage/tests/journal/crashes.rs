@@ -116,7 +116,8 @@ fn a_journal_is_made_when_the_writes_of_a_killed_process_have_landed() {
         for page in 0..4 {
             let mut buffer = Buffer::aligned(PAGE);
             buffer.extend_from_slice(&[9; PAGE]);
-            let write = Operation::WriteAt { file, buffer, offset: page * PAGE as u64, sync: false };
+            let write =
+                Operation::WriteAt { file, buffer: buffer.into(), offset: page * PAGE as u64, sync: false };
             dead.submit(Token(page), write);
         }
         environment.kill();

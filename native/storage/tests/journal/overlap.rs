@@ -29,7 +29,7 @@ fn journal(effects: &mut Vec<Effect>) -> PrepareJournal {
 }
 
 fn written(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
-    journal.step(Event::Written { buffer: ng_io::Buffer::default(), result: Ok(()) }, effects);
+    journal.step(Event::Written { buffer: ng_io::Buffer::default().into(), result: Ok(()) }, effects);
     journal.start(effects);
 }
 
@@ -41,7 +41,7 @@ fn synced(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
 /// A record that fills most of a block, so that the next one does not fit it.
 fn append(journal: &mut PrepareJournal, op: u64, effects: &mut Vec<Effect>) {
     let body = vec![7; LIMITS.block_bytes_target * 3 / 4];
-    journal.append(prepare(1, op, 1, &body), Arc::new(body)).expect("room");
+    journal.append(prepare(1, op, 1, &body), Arc::new(body.into())).expect("room");
     journal.start(effects);
 }
 

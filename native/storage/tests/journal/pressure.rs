@@ -130,7 +130,7 @@ fn a_sync_that_never_ends_stops_the_writes_within_the_window() {
     // Two blocks wait for the mark, so that the first of them is not synced by its own write.
     let body = vec![7; limits.block_bytes_target * 3 / 4];
     for op in 1..=2 {
-        journal.append(prepare(1, op, 1, &body), Arc::new(body.clone())).expect("room");
+        journal.append(prepare(1, op, 1, &body), Arc::new(body.clone().into())).expect("room");
         journal.start(&mut effects);
     }
     for op in 3..=200 {

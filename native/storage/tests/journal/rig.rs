@@ -89,7 +89,7 @@ impl Rig {
     }
 
     pub(crate) fn append(&mut self, header: RecordHeader, body: Vec<u8>) -> Result<Position, Refused> {
-        let position = self.journal.append(header, Arc::new(body));
+        let position = self.journal.append(header, Arc::new(body.into()));
         self.perform();
         position
     }

@@ -53,7 +53,7 @@ fn gapped(op: u64, offset: u64, count: u32) -> CommittedBatch {
     stamp(&mut bytes, 0, offset, 1_000_000 + op).expect("a batch that was just built");
     let last_offset = verify(&bytes).expect("a good batch").last_offset;
     let (messages, timestamp) = (count, 1_000_000 + op);
-    let bytes = std::sync::Arc::new(bytes);
+    let bytes = std::sync::Arc::new(bytes.into());
     CommittedBatch { op, generation: 0, base_offset: offset, last_offset, timestamp, messages, bytes }
 }
 

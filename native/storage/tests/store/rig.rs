@@ -64,7 +64,7 @@ pub(crate) fn batch(op: u64, generation: u64, offset: u64, payload: &[u8]) -> Co
         last_offset,
         timestamp: 1_000_000 + op,
         messages: 1,
-        bytes: Arc::new(bytes),
+        bytes: Arc::new(bytes.into()),
     }
 }
 

@@ -35,6 +35,13 @@ impl<'a> SendMessages<'a> {
         Ok(Self { target, partitioning, messages, batch_start, batch: &body[batch_start..] })
     }
 
+    /// Where in a body the batch begins, told by its first bytes if they are enough.
+    #[must_use]
+    pub fn batch_start(received: &[u8]) -> Option<usize> {
+        let metadata = Reader::new(received).u32().ok()? as usize;
+        metadata.checked_add(size_of::<u32>())
+    }
+
     /// Whether the header of the batch says what the body says of it. Messages and checksums are left to
     /// [`verify`](crate::batch::verify), which reads the payload.
     pub fn check(&self) -> Result<(), ErrorCode> {

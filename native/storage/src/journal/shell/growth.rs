@@ -42,7 +42,7 @@ impl<E: Environment> JournalShell<E> {
             }
             (Outcome::Written { result: Ok(()), buffer }, Some((handle, written))) => {
                 self.growth.half = Some((handle, written + buffer.len() as u64));
-                self.fill(driver, buffer);
+                self.fill(driver, buffer.into_buffer().unwrap_or_default());
             }
             (Outcome::Synced(Ok(())), Some((handle, _))) => {
                 if let Some(directory) = self.growth.directory.take() {
@@ -81,7 +81,7 @@ impl<E: Environment> JournalShell<E> {
     fn fill(&self, driver: &mut E::Driver, before: Buffer) {
         let Some((file, offset)) = self.growth.half else { return };
         let next = match self.zeroes(offset, before) {
-            Some(buffer) => Operation::WriteAt { file, buffer, offset, sync: false },
+            Some(buffer) => Operation::WriteAt { file, buffer: buffer.into(), offset, sync: false },
             None => Operation::Sync { file },
         };
         self.submit(driver, GROW, next);
@@ -103,11 +103,11 @@ impl<E: Environment> JournalShell<E> {
     pub(super) fn fill_now(&self, driver: &mut E::Driver, file: Handle, from: u64) -> Result<(), IoError> {
         let (mut offset, mut before) = (from, Buffer::default());
         while let Some(buffer) = self.zeroes(offset, before) {
-            let write = Operation::WriteAt { file, buffer, offset, sync: false };
+            let write = Operation::WriteAt { file, buffer: buffer.into(), offset, sync: false };
             let Outcome::Written { buffer, result } = self.run(driver, write)? else { break };
             result?;
             offset += buffer.len() as u64;
-            before = buffer;
+            before = buffer.into_buffer().unwrap_or_default();
         }
         self.sync_now(driver, file)
     }

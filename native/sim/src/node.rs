@@ -21,8 +21,8 @@ pub(crate) const MILLI: u64 = 1_000_000;
 pub(crate) struct Shard {
     driver: SimulatedDriver,
     log: Log,
-    /// When the log wants its next turn, as of its last one; not known if somebody has given it something since.
-    wanted: Option<Option<u64>>,
+    /// When the next turn is due, as of the last one; not known if somebody has given the log something since.
+    next: Option<Option<u64>>,
     completions: Vec<Completion>,
 }
 
@@ -143,7 +143,7 @@ impl Shard {
     /// A shard whose log has just been opened.
     #[must_use]
     pub(crate) fn new(driver: SimulatedDriver, log: Log) -> Self {
-        Self { driver, log, wanted: None, completions: Vec::new() }
+        Self { driver, log, next: None, completions: Vec::new() }
     }
 
     /// Its groups.
@@ -153,23 +153,22 @@ impl Shard {
 
     /// The same, to give them something.
     pub(crate) const fn log_mut(&mut self) -> &mut Log {
-        self.wanted = None;
+        self.next = None;
         &mut self.log
     }
 
     fn next(&self) -> Option<u64> {
-        let wanted = self.wanted.unwrap_or_else(|| self.wants());
-        [self.driver.next_completion(), wanted].into_iter().flatten().min()
+        self.next.unwrap_or_else(|| self.look_ahead())
     }
 
-    fn wants(&self) -> Option<u64> {
+    fn look_ahead(&self) -> Option<u64> {
         let deadline = self.log.deadline().map(|at| at.as_nanos());
         let executed = self.log.metadata().due().map(|at| at * MILLI);
-        deadline.into_iter().chain(executed).min()
+        [self.driver.next_completion(), deadline, executed].iter().flatten().min().copied()
     }
 
     fn turn(&mut self, now: u64, into: &mut VecDeque<Outgoing>) {
-        self.wanted = None;
+        self.next = None;
         self.log.metadata_mut().advance(now / MILLI);
         if self.driver.complete(Wait::Now, &mut self.completions).is_err() {
             return;
@@ -179,6 +178,6 @@ impl Shard {
         }
         self.log.turn(&mut self.driver);
         into.extend(self.log.outgoing());
-        self.wanted = Some(self.wants());
+        self.next = Some(self.look_ahead());
     }
 }

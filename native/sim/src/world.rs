@@ -201,20 +201,16 @@ impl World {
         }
         while let Some((from, to, frame)) = self.network.arrive(self.now) {
             let node = &mut self.nodes[usize::from(to)];
-            let mut outgoing = std::mem::take(&mut self.outgoing);
             // A node that stands still loses what its buffers do not hold; nothing promises a frame.
             if node.paused_until <= self.now {
-                node.receive(from, &frame, self.now, &mut outgoing);
+                node.receive(from, &frame, self.now, &mut self.outgoing);
             }
-            self.outgoing = outgoing;
             self.leave(to)?;
         }
         for number in 0..self.plan.nodes() {
             let node = &mut self.nodes[usize::from(number)];
             if node.paused_until <= self.now {
-                let mut outgoing = std::mem::take(&mut self.outgoing);
-                node.turn(self.now, &mut outgoing);
-                self.outgoing = outgoing;
+                node.turn(self.now, &mut self.outgoing);
                 self.leave(number)?;
             }
         }
@@ -226,11 +222,9 @@ impl World {
             Happening::Ask { client } => self.ask(client),
             Happening::Request { node: number, ticket, request } => {
                 let node = &mut self.nodes[usize::from(number)];
-                let mut outgoing = std::mem::take(&mut self.outgoing);
                 if node.is_up() && node.paused_until <= self.now {
-                    node.request(ticket, *request, self.now, &mut outgoing);
+                    node.request(ticket, *request, self.now, &mut self.outgoing);
                 }
-                self.outgoing = outgoing;
                 self.leave(number)?;
                 self.spring_ambush();
             }

@@ -143,8 +143,7 @@ impl Content {
     /// The last write was synced by itself, which covers no other that completed shortly before.
     pub(super) fn sync_last(&mut self, pool: &mut Pool, end: u64) {
         let last = self.completed;
-        let first = self.unsynced.partition_point(|touch| touch.write < last);
-        for own in self.unsynced.split_off(first) {
+        while let Some(own) = self.unsynced.pop_back_if(|touch| touch.write == last) {
             let now = self.pages[own.page].as_deref().unwrap_or(&ZERO);
             for earlier in self.unsynced.iter_mut().filter(|earlier| earlier.page == own.page) {
                 let before = earlier.before.get_or_insert_with(|| pool.copy_of(&ZERO));

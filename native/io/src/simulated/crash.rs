@@ -91,8 +91,8 @@ impl Machine {
     }
 
     fn land_late_until(&mut self, until: u64) {
-        let due = self.late.partition_point(|write| write.at <= until);
-        for write in self.late.drain(..due).collect::<Vec<_>>() {
+        while self.late.first().is_some_and(|write| write.at <= until) {
+            let write = self.late.remove(0);
             if self.disk.room_for(write.node, write.offset + write.buffer.len() as u64).is_ok() {
                 self.disk.write(write.node, write.offset, &write.buffer);
             }

@@ -76,21 +76,6 @@ impl SimulatedDriver {
         if machine.process == self.process { machine.next_end(self.queue) } else { None }
     }
 
-    /// Moves the time as far as waiting does, and returns what it is.
-    fn pass_time(&self, wait: Wait) -> Result<u64, IoError> {
-        let machine = &mut *self.environment.lock();
-        if let Wait::Until(deadline) = wait
-            && machine.clock.moves()
-        {
-            let next = machine.next_end(self.queue);
-            if next.is_none() && deadline == Instant::FAR_FUTURE {
-                return Err(IoError::new("wait for events", libc::EDEADLK));
-            }
-            machine.clock.wait_until(next.unwrap_or(u64::MAX).min(deadline.as_nanos()));
-        }
-        Ok(machine.clock.now())
-    }
-
     fn outcome_of(&mut self, file: Option<Handle>, product: Product) -> Outcome {
         match product {
             Product::Opened(result) => {
@@ -168,7 +153,8 @@ impl Driver for SimulatedDriver {
     }
 
     fn complete(&mut self, wait: Wait, into: &mut Vec<Completion>) -> Result<(), IoError> {
-        if self.environment.lock().process != self.process {
+        let mut machine = self.environment.lock();
+        if machine.process != self.process {
             return Err(IoError::new("wait for events", libc::ESRCH));
         }
         if self.waker.take() {
@@ -176,15 +162,17 @@ impl Driver for SimulatedDriver {
             return Ok(());
         }
         self.counters.sleeps += u64::from(wait != Wait::Now);
-        let now = self.pass_time(wait)?;
-        loop {
-            let finished = self.environment.lock().finish_next(self.queue, now);
-            let Some((token, file, product)) = finished else { return Ok(()) };
+        let now = machine.pass_time(self.queue, wait)?;
+        while let Some((token, file, product)) = machine.finish_next(self.queue, now) {
+            // An opened file that finds no place is dropped.
+            drop(machine);
             let outcome = self.outcome_of(file, product);
             self.outstanding -= 1;
             self.counters.completions += 1;
             into.push(Completion { token, outcome });
+            machine = self.environment.lock();
         }
+        Ok(())
     }
 
     fn counters(&self) -> DriverCounters {

@@ -75,9 +75,19 @@ fn fingerprint(outcome: &Outcome) -> u64 {
 }
 
 fn fingerprint_of(bytes: &[u8]) -> u64 {
+    let fold = |sum: u64, word| sum.rotate_left(5) ^ word;
     let (words, rest) = bytes.as_chunks::<8>();
-    let words = words.iter().map(|word| u64::from_le_bytes(*word));
-    words.chain(rest.iter().map(|byte| u64::from(*byte))).fold(7, |sum, word| sum.rotate_left(5) ^ word)
+    let (rows, last) = words.as_chunks::<8>();
+    // One lane waits for no other.
+    let mut lanes = [7; 8];
+    for row in rows {
+        for (lane, word) in lanes.iter_mut().zip(row) {
+            *lane = fold(*lane, u64::from_le_bytes(*word));
+        }
+    }
+    let sum = lanes.into_iter().fold(7, fold);
+    let sum = last.iter().map(|word| u64::from_le_bytes(*word)).fold(sum, fold);
+    rest.iter().map(|byte| u64::from(*byte)).fold(sum, fold)
 }
 
 fn code(result: Result<u64, IoError>) -> u64 {

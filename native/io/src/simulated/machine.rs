@@ -11,7 +11,8 @@ use super::disk::{Disk, Kind, NodeId};
 use super::flight::{Flight, Product};
 use super::random::{Random, mix};
 use crate::buffer::PAGE;
-use crate::driver::{Handle, Operation, Outcome, Token};
+use crate::clock::Instant;
+use crate::driver::{Handle, Operation, Outcome, Token, Wait};
 use crate::error::IoError;
 use crate::file::FileOptions;
 use crate::table::Table;
@@ -143,6 +144,20 @@ impl Machine {
             }
             _ => None,
         }
+    }
+
+    /// Moves the time as far as a driver's waiting does, and returns what it is.
+    pub(super) fn pass_time(&mut self, queue: usize, wait: Wait) -> Result<u64, IoError> {
+        if let Wait::Until(deadline) = wait
+            && self.clock.moves()
+        {
+            let next = self.next_end(queue);
+            if next.is_none() && deadline == Instant::FAR_FUTURE {
+                return Err(IoError::new("wait for events", libc::EDEADLK));
+            }
+            self.clock.wait_until(next.unwrap_or(u64::MAX).min(deadline.as_nanos()));
+        }
+        Ok(self.clock.now())
     }
 
     /// When the next operation of a driver ends.

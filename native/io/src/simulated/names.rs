@@ -3,8 +3,9 @@
 //! A power cut keeps, of each directory, the changes since its last sync up to some moment. A change of two directories
 //! is one change, kept in both or in neither; so a sync of either makes it last, and in the other all that came before.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::content::Content;
 use super::disk::{Disk, Kind, NodeId, ROOT};
@@ -39,11 +40,17 @@ impl Change {
 
 impl Disk {
     pub(super) fn find(&self, operation: &'static str, path: &Path) -> Result<NodeId, IoError> {
-        let mut at = ROOT;
-        for name in names_of(operation, path)? {
-            at = *self.entries(operation, at)?.get(&name).ok_or(IoError::new(operation, libc::ENOENT))?;
+        let mut found = Ok(ROOT);
+        for name in names_of(operation, path) {
+            let name = name?;
+            found = found.and_then(|directory| self.child(operation, directory, &name));
         }
-        Ok(at)
+        found
+    }
+
+    fn child(&self, operation: &'static str, directory: NodeId, name: &str) -> Result<NodeId, IoError> {
+        let child = self.entries(operation, directory)?.get(name);
+        child.copied().ok_or(IoError::new(operation, libc::ENOENT))
     }
 
     fn entries(&self, operation: &'static str, id: NodeId) -> Result<&BTreeMap<String, NodeId>, IoError> {
@@ -59,11 +66,17 @@ impl Disk {
         operation: &'static str,
         path: &Path,
     ) -> Result<(NodeId, String, Option<NodeId>), IoError> {
-        let mut names = names_of(operation, path)?;
-        let name = names.pop().ok_or(IoError::busy(operation))?;
-        let directory = self.find(operation, &names.iter().collect::<PathBuf>())?;
-        let there = self.entries(operation, directory)?.get(&name).copied();
-        Ok((directory, name, there))
+        let mut directory = Ok(ROOT);
+        let mut last = None;
+        for name in names_of(operation, path) {
+            if let Some(above) = last.replace(name?) {
+                directory = directory.and_then(|directory| self.child(operation, directory, &above));
+            }
+        }
+        let name = last.ok_or(IoError::busy(operation))?;
+        let directory = directory?;
+        let there = self.entries(operation, directory)?.get(&*name).copied();
+        Ok((directory, name.into_owned(), there))
     }
 
     pub(super) fn create_file(&mut self, path: &Path) -> Result<NodeId, IoError> {
@@ -84,8 +97,8 @@ impl Disk {
 
     pub(super) fn make_directories(&mut self, path: &Path) -> Result<(), IoError> {
         let mut whole = PathBuf::new();
-        for name in names_of("make a directory", path)? {
-            whole.push(name);
+        for name in names_of("make a directory", path).collect::<Result<Vec<_>, _>>()? {
+            whole.push(&*name);
             self.make_directory(&whole)?;
         }
         Ok(())
@@ -253,17 +266,14 @@ impl Disk {
 }
 
 /// The names on a path from the root; all relative paths begin there, too.
-fn names_of(operation: &'static str, path: &Path) -> Result<Vec<String>, IoError> {
-    let mut names = Vec::new();
-    for component in path.components() {
-        match component {
-            Component::Normal(name) if name.as_encoded_bytes().contains(&0) => {
-                return Err(IoError::invalid(operation));
-            }
-            Component::Normal(name) => names.push(name.to_string_lossy().into_owned()),
-            Component::RootDir | Component::CurDir => {}
-            Component::ParentDir | Component::Prefix(_) => return Err(IoError::invalid(operation)),
-        }
-    }
-    Ok(names)
+fn names_of<'a>(
+    operation: &'static str,
+    path: &'a Path,
+) -> impl Iterator<Item = Result<Cow<'a, str>, IoError>> {
+    let names = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
+    names.filter(|name| !matches!(*name, b"" | b".")).map(move |name| match str::from_utf8(name) {
+        _ if name == b".." || name.contains(&0) => Err(IoError::invalid(operation)),
+        Ok(name) => Ok(Cow::Borrowed(name)),
+        Err(_) => Ok(String::from_utf8_lossy(name)),
+    })
 }

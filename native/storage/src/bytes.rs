@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
     /// Takes `count` bytes that must be zero.
     pub(crate) fn zero(&mut self, field: &'static str, count: usize) -> Result<(), Refusal> {
         let taken = self.bytes(field, count)?;
-        if taken.iter().any(|byte| *byte != 0) {
+        if taken.iter().fold(0, |seen, byte| seen | byte) != 0 {
             return Err(self.refuse(field, Reason::NotZero));
         }
         Ok(())

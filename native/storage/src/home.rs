@@ -23,7 +23,7 @@ pub struct ShardHome {
 /// The directory of one group: its segments, or the states of the metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupHome {
-    parent: PathBuf,
+    directory: PathBuf,
     group: u64,
 }
 
@@ -81,7 +81,8 @@ impl Home {
     /// One group.
     #[must_use]
     pub fn group(&self, group: u64) -> GroupHome {
-        GroupHome { parent: self.groups().join(format!("{:02x}", group & 0xff)), group }
+        let directory = self.groups().join(format!("{:02x}/{group:016x}", group & 0xff));
+        GroupHome { directory, group }
     }
 
     /// What was removed and is deleted at leisure.
@@ -133,13 +134,13 @@ impl GroupHome {
     /// The directory that holds the groups with the same last two digits.
     #[must_use]
     pub fn parent(&self) -> &Path {
-        &self.parent
+        self.directory.parent().unwrap_or(&self.directory)
     }
 
     /// The directory itself.
     #[must_use]
     pub fn directory(&self) -> PathBuf {
-        self.parent.join(self.name())
+        self.directory.clone()
     }
 
     /// The name of the group's directory.
@@ -151,13 +152,13 @@ impl GroupHome {
     /// The list of segments.
     #[must_use]
     pub fn segments(&self) -> PathBuf {
-        self.directory().join("SEGMENTS")
+        self.directory.join("SEGMENTS")
     }
 
     /// A segment.
     #[must_use]
     pub fn segment(&self, entry: &SegmentEntry) -> PathBuf {
-        self.directory().join(entry.file_name())
+        self.directory.join(entry.file_name())
     }
 
     /// The index of a segment.
@@ -169,6 +170,6 @@ impl GroupHome {
     /// The state of the metadata after an op.
     #[must_use]
     pub fn state(&self, op: u64) -> PathBuf {
-        self.directory().join(format!("state-{op:020}"))
+        self.directory.join(format!("state-{op:020}"))
     }
 }

@@ -41,11 +41,14 @@ impl Silent {
 pub(super) struct Pairs {
     peers: Vec<Peer>,
     patience: Ticks,
+    /// Before this moment nothing falls silent that is not yet.
+    quiet_before: Ticks,
 }
 
 impl Pairs {
     pub(super) fn new(nodes: u8, patience: Ticks, now: Ticks) -> Self {
-        Self { peers: vec![Peer { since: now, ..Peer::default() }; usize::from(nodes)], patience }
+        let peers = vec![Peer { since: now, ..Peer::default() }; usize::from(nodes)];
+        Self { peers, patience, quiet_before: now }
     }
 
     /// A beat came; what it ends, if it comes from another life than the one before.
@@ -60,7 +63,9 @@ impl Pairs {
         if peer.shards.len() != usize::from(shards) {
             let unheard = Pair { heard: now, incarnation: 0, silent: false };
             peer.shards = vec![unheard; usize::from(shards)];
+            self.quiet_before = 0;
         }
+        self.quiet_before = self.quiet_before.min(now + self.patience);
         let pair = peer.shards.get_mut(usize::from(shard))?;
         let restarted = pair.incarnation != 0 && incarnation > pair.incarnation;
         *pair = Pair { heard: now, incarnation: incarnation.max(pair.incarnation), silent: false };
@@ -70,6 +75,7 @@ impl Pairs {
     /// A frame about a group came.
     pub(super) fn heard(&mut self, node: u8, group: u64, now: Ticks) {
         let Some(peer) = self.peers.get_mut(usize::from(node)) else { return };
+        self.quiet_before = self.quiet_before.min(now + self.patience);
         let shards = u16::try_from(peer.shards.len()).unwrap_or(u16::MAX);
         match peer.shards.get_mut(usize::from(owner(group, shards))) {
             Some(pair) => {
@@ -93,21 +99,35 @@ impl Pairs {
         }
     }
 
-    /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no group.
+    /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no group, and none
+    /// while all of them have been heard of lately.
     pub(super) fn fallen_silent(&mut self, me: u8, now: Ticks, into: &mut Vec<Silent>) {
+        if now < self.quiet_before {
+            return;
+        }
+        let mut earliest = Ticks::MAX;
         for (node, peer) in (0_u8..).zip(&mut self.peers).filter(|(node, _)| *node != me) {
-            if peer.shards.is_empty() && !peer.silent && now >= peer.since + self.patience {
-                peer.silent = true;
-                into.push(Silent { node, shard: None });
+            if peer.shards.is_empty() && !peer.silent {
+                let ends = peer.since + self.patience;
+                if now >= ends {
+                    peer.silent = true;
+                    into.push(Silent { node, shard: None });
+                } else {
+                    earliest = earliest.min(ends);
+                }
             }
             let shards = u16::try_from(peer.shards.len()).unwrap_or(u16::MAX);
-            for (shard, pair) in (0_u16..).zip(&mut peer.shards) {
-                if !pair.silent && now >= pair.heard + self.patience {
+            for (shard, pair) in (0_u16..).zip(&mut peer.shards).filter(|(_, pair)| !pair.silent) {
+                let ends = pair.heard + self.patience;
+                if now >= ends {
                     pair.silent = true;
                     into.push(Silent { node, shard: Some((shard, shards)) });
+                } else {
+                    earliest = earliest.min(ends);
                 }
             }
         }
+        self.quiet_before = earliest;
     }
 }
 

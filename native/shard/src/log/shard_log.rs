@@ -221,7 +221,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let (more, offsets) = (waits.then_some(self.now), self.committing.deadline());
         let retention = self.retention.deadline();
         let ticks = [self.wheel.next(), beat, mark, store, checkpoint, offsets, retention, more];
-        let first = ticks.into_iter().flatten().min().map(|at| Instant::from_nanos(at.saturating_mul(MILLI)));
+        let first = ticks.iter().flatten().min().map(|at| Instant::from_nanos(at.saturating_mul(MILLI)));
         first.into_iter().chain(self.gathering.deadline()).min()
     }
 

@@ -337,9 +337,11 @@ impl SegmentStore {
             let (segment_bytes, flush_bytes) = (self.segment_bytes(group), self.flush_bytes());
             let Some(found) = self.groups.get_mut(&group) else { continue };
             found.queued = false;
-            let name =
-                format!("{group:016x}-{}-{}-{}", self.owner.shard, self.owner.incarnation, self.retired);
-            let trash = || Trash { directory: self.home.trash(), name };
+            let trash = || {
+                let StoreOwner { shard, incarnation, .. } = self.owner;
+                let name = format!("{group:016x}-{shard}-{incarnation}-{}", self.retired);
+                Trash { directory: self.home.trash(), name }
+            };
             let limits = StoreLimits { segment_bytes, flush_bytes, ..self.limits };
             let next = found.next(&limits, trash);
             self.wake_readers(group);

@@ -2,6 +2,8 @@
 //! bounded number of open files.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use ng_io::{
@@ -22,7 +24,8 @@ const SPARE_BYTES_MAX: usize = 16 << 20;
 pub struct PlanShell {
     first_token: u64,
     lanes: Vec<Lane>,
-    files: BTreeMap<PathBuf, OpenFile>,
+    /// By path, as it is spelled: every path of a home is spelled in one way.
+    files: BTreeMap<OsString, OpenFile>,
     files_max: usize,
     direct: bool,
     /// Counts uses of files, to find the one not used for longest.
@@ -68,7 +71,7 @@ impl PlanShell {
 
     /// Takes a file that is open already and stays so.
     pub fn keep(&mut self, path: PathBuf, handle: Handle) {
-        self.files.insert(path, OpenFile { handle, used: 0, pins: 0, kept: true });
+        self.files.insert(path.into(), OpenFile { handle, used: 0, pins: 0, kept: true });
     }
 
     /// Takes the memory of a read back that nobody needs any more.
@@ -239,7 +242,7 @@ impl PlanShell {
     }
 
     fn open_already(&mut self, lane: usize, path: &Path) -> Option<Handle> {
-        let file = self.files.get_mut(path)?;
+        let file = self.files.get_mut(path.as_os_str())?;
         self.uses += 1;
         file.used = self.uses;
         file.pins |= 1 << lane;
@@ -247,7 +250,7 @@ impl PlanShell {
     }
 
     fn cache<D: Driver>(&mut self, driver: &mut D, lane: usize, path: PathBuf, handle: Handle) {
-        if self.files.contains_key(&path) {
+        if self.files.contains_key(path.as_os_str()) {
             // Two lanes opened it at the same time.
             self.lanes[lane].passing = Some(handle);
             return;
@@ -260,18 +263,25 @@ impl PlanShell {
             }
         }
         self.uses += 1;
-        self.files.insert(path, OpenFile { handle, used: self.uses, pins: 1 << lane, kept: false });
+        let file = OpenFile { handle, used: self.uses, pins: 1 << lane, kept: false };
+        self.files.insert(path.into(), file);
     }
 
     /// Closes a file that is about to lose its name, and all below a directory.
     fn forget<D: Driver>(&mut self, driver: &mut D, path: &Path) {
-        self.files.retain(|open, file| {
-            let stays = !open.starts_with(path);
-            if !stays {
-                driver.close(file.handle);
-            }
-            stays
-        });
+        if let Some(file) = self.files.remove(path.as_os_str()) {
+            driver.close(file.handle);
+        }
+        let mut directory = path.as_os_str().to_owned();
+        directory.push("/");
+        let from = (Bound::Included(directory.as_os_str()), Bound::Unbounded);
+        while let Some((open, file)) = self.files.range::<OsStr, _>(from).next()
+            && open.as_encoded_bytes().starts_with(directory.as_encoded_bytes())
+        {
+            driver.close(file.handle);
+            let open = open.clone();
+            self.files.remove(&open);
+        }
     }
 
     fn close_passing<D: Driver>(&mut self, driver: &mut D, lane: usize) {

@@ -74,8 +74,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn heed_journal(&mut self, driver: &mut E::Driver) {
+        if self.journal_effects.is_empty() {
+            return;
+        }
         self.shell.perform(driver, &mut self.journal_effects);
-        for effect in std::mem::take(&mut self.journal_effects) {
+        let mut effects = std::mem::take(&mut self.journal_effects);
+        for effect in effects.drain(..) {
             match effect {
                 journal::Effect::Durable { through, records } => {
                     self.gathering.durable(records + self.journal.waiting());
@@ -90,6 +94,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 other => unreachable!("the shell performs {other:?}"),
             }
         }
+        // Nothing above asks the journal for anything: its memory is kept for the next effects.
+        self.journal_effects = effects;
     }
 
     /// Lets a message go once the journal is synced up to a block. One for another node says what view this one is in, and

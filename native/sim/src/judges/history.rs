@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ng_io::Chunk;
 use ng_wire::batch::BatchHeader;
 use ng_wire::replica::{LogOperation, Op, PrepareHeader};
 
@@ -14,7 +15,7 @@ use super::Verdict;
 struct Entry {
     header: PrepareHeader,
     identity: u128,
-    body: Arc<Vec<u8>>,
+    body: Arc<Chunk>,
     reply: Vec<u8>,
 }
 
@@ -46,7 +47,7 @@ impl History {
         &mut self,
         node: u8,
         header: &PrepareHeader,
-        body: &Arc<Vec<u8>>,
+        body: &Arc<Chunk>,
         reply: &[u8],
     ) -> Result<(), Verdict> {
         let group = header.group;

@@ -1,6 +1,6 @@
 //! Rewriting a segment to the messages that survive a compaction.
 
-use ng_wire::batch::{MessageFrame, pick};
+use ng_wire::batch::{MessageFrame, Picked, pick};
 
 use crate::columns::{Stop, Walk};
 use crate::compaction::{Ascending, Identifier, Scratch};
@@ -57,8 +57,7 @@ fn copy(
     mut survives: impl FnMut(u64, &MessageFrame<'_>) -> bool,
     into: &mut Vec<u8>,
 ) -> Rewritten {
-    // Each batch is hashed when its survivors are picked.
-    let mut walk = Walk { hashed: false, ..*walk };
+    let mut walk = *walk;
     let mut done = Rewritten {
         consumed: 0,
         after: walk.after,
@@ -68,36 +67,29 @@ fn copy(
         stop: Stop::End,
     };
     done.stop = loop {
-        let rest = &piece[done.consumed..];
-        let batch = match walk.batch(rest, done.consumed) {
-            Ok(batch) => batch,
+        let batch = match walk.whole(&piece[done.consumed..], done.consumed) {
+            Ok((_, batch)) => batch,
             Err(stop) => break stop,
         };
-        let length = usize::try_from(batch.header.length).unwrap_or(usize::MAX);
-        let mut last = done.last_offset;
-        let keep = |offset: u64, message: &MessageFrame<'_>| {
-            let keeps = survives(offset, message);
-            last = if keeps { Some(offset) } else { last };
-            keeps
-        };
-        match pick(&rest[..length], keep, into) {
-            Ok(count) => done.kept(u64::from(count), batch.header.base_timestamp),
+        match pick(batch, &mut survives, into) {
+            Ok(picked) => done.took(&picked),
             Err(refusal) => break Stop::Damaged(Refusal::from(refusal)),
         }
-        done.last_offset = last;
-        done.consumed += length;
-        done.after = batch.last_offset + 1;
+        done.consumed += batch.len();
         walk.after = done.after;
     };
     done
 }
 
 impl Rewritten {
-    fn kept(&mut self, messages: u64, timestamp: u64) {
-        self.messages += messages;
-        if messages > 0 {
-            let (least, greatest) = self.times.unwrap_or((timestamp, timestamp));
-            self.times = Some((least.min(timestamp), greatest.max(timestamp)));
+    fn took(&mut self, picked: &Picked) {
+        self.after = picked.batch.last_offset + 1;
+        if let Some((messages, last)) = picked.kept {
+            let time = picked.batch.header.base_timestamp;
+            let (least, greatest) = self.times.unwrap_or((time, time));
+            self.times = Some((least.min(time), greatest.max(time)));
+            self.messages += u64::from(messages);
+            self.last_offset = Some(last);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! From the batches of a piece to rows.
 
-use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, MessageFrame, Messages, Verified};
+use ng_wire::batch::{BatchHeader, MessageFrame, Verified};
 
 use super::arena::Arena;
 use super::headers::{self, is_tombstone};
 use super::layout::{Columns, Layout};
 use super::walk::{Stop, Walk, refused};
 use crate::compaction::{KeyRule, Scratch};
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::Reason;
 
 /// Which messages become rows, and what of them.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +57,17 @@ pub fn decode(piece: &[u8], walk: &Walk, selection: &Selection<'_>, arena: &mut 
         stop: Stop::End,
     };
     decoded.stop = loop {
-        let rest = &piece[decoded.consumed..];
-        let batch = match walk.batch(rest, decoded.consumed) {
-            Ok(batch) => batch,
-            Err(stop) => break stop,
+        let mut rows = Rows { next: decoded.rows, halt: None, first_offset: decoded.first_offset };
+        let batch = walk.each(&piece[decoded.consumed..], decoded.consumed, |header, offset, message| {
+            if selection.wants(header) && rows.takes(offset, selection) {
+                arena.row(header, offset, message, &selection.key);
+            }
+        });
+        let halted = match batch {
+            Ok(batch) => decoded.take(&batch, &rows, selection),
+            Err(stop) => Err(stop),
         };
-        if batch.header.base_offset >= selection.end_offset {
-            break Stop::End;
-        }
-        if let Err(stop) = decoded.take(rest, &batch, selection, &mut arena) {
+        if let Err(stop) = halted {
             break stop;
         }
         walk.after = decoded.after;
@@ -73,39 +75,51 @@ pub fn decode(piece: &[u8], walk: &Walk, selection: &Selection<'_>, arena: &mut 
     Some(decoded)
 }
 
+/// The rows of a batch as they are written, before anybody vouches for it.
+struct Rows {
+    next: usize,
+    first_offset: u64,
+    /// Why those behind are none.
+    halt: Option<Stop>,
+}
+
+impl Rows {
+    /// Whether the next message becomes a row.
+    fn takes(&mut self, offset: u64, selection: &Selection<'_>) -> bool {
+        if self.halt.is_some() || offset < self.first_offset {
+            return false;
+        }
+        if offset >= selection.end_offset {
+            self.halt = Some(Stop::End);
+        } else if self.next == selection.rows_max {
+            (self.halt, self.first_offset) = (Some(Stop::Full), offset);
+        } else {
+            self.next += 1;
+        }
+        self.halt.is_none()
+    }
+}
+
+impl Selection<'_> {
+    fn wants(&self, batch: &BatchHeader) -> bool {
+        (self.min_timestamp..=self.max_timestamp).contains(&batch.base_timestamp)
+    }
+}
+
 impl Decoded {
-    fn take(
-        &mut self,
-        bytes: &[u8],
-        batch: &Verified,
-        selection: &Selection<'_>,
-        arena: &mut Arena<'_>,
-    ) -> Result<(), Stop> {
+    /// Counts the rows of a batch that was found to be right.
+    fn take(&mut self, batch: &Verified, rows: &Rows, selection: &Selection<'_>) -> Result<(), Stop> {
+        if batch.header.base_offset >= selection.end_offset {
+            return Err(Stop::End);
+        }
         if i64::try_from(batch.last_offset).is_err() {
             return Err(refused("base offset", Reason::Value(batch.header.base_offset)));
         }
-        let length = usize::try_from(batch.header.length).unwrap_or(usize::MAX);
-        let timestamp = batch.header.base_timestamp;
-        if (selection.min_timestamp..=selection.max_timestamp).contains(&timestamp) {
-            let messages = Messages::new(&bytes[BATCH_HEADER_BYTES..length], batch.header.count);
-            for message in messages {
-                let message = message.map_err(|refusal| Stop::Damaged(Refusal::from(refusal)))?;
-                let offset = batch.header.base_offset + u64::from(message.offset_delta);
-                if offset < self.first_offset {
-                    continue;
-                }
-                if offset >= selection.end_offset {
-                    return Err(Stop::End);
-                }
-                if self.rows == selection.rows_max {
-                    self.first_offset = offset;
-                    return Err(Stop::Full);
-                }
-                arena.row(&batch.header, offset, &message, &selection.key);
-                self.rows += 1;
-            }
+        (self.rows, self.first_offset) = (rows.next, rows.first_offset);
+        if let Some(halt) = rows.halt {
+            return Err(halt);
         }
-        self.consumed += length;
+        self.consumed += usize::try_from(batch.header.length).unwrap_or(usize::MAX);
         self.after = batch.last_offset + 1;
         self.first_offset = self.first_offset.max(self.after);
         Ok(())

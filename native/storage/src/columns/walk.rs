@@ -1,6 +1,8 @@
 //! From batch to batch of a segment, in pieces.
 
-use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, BatchRefusal, Verified, survey, verify};
+use ng_wire::batch::{
+    BATCH_HEADER_BYTES, BatchHeader, BatchRefusal, MessageFrame, Payloads, Verified, verify_each,
+};
 
 use crate::refusal::{Reason, Refusal};
 
@@ -36,13 +38,27 @@ pub enum Stop {
 impl Walk {
     /// The batch at the front of `rest`, which is `at` bytes into the piece.
     pub(crate) fn batch(&self, rest: &[u8], at: usize) -> Result<Verified, Stop> {
+        self.each(rest, at, |_, _, _| {})
+    }
+
+    /// The same, and each of its messages on the way, with header and offset: right only if the batch then is.
+    pub(crate) fn each<'a>(
+        &self,
+        rest: &'a [u8],
+        at: usize,
+        mut each: impl FnMut(&BatchHeader, u64, &MessageFrame<'a>),
+    ) -> Result<Verified, Stop> {
+        let (header, bytes) = self.whole(rest, at)?;
+        let payloads = if self.hashed { Payloads::Hashed } else { Payloads::Trusted };
+        verify_each(bytes, payloads, |offset, message| each(&header, offset, message)).map_err(damaged)
+    }
+
+    /// Its header and all of its bytes; nothing vouches for them yet.
+    pub(crate) fn whole<'a>(&self, rest: &'a [u8], at: usize) -> Result<(BatchHeader, &'a [u8]), Stop> {
         let header = self.header(rest, at)?;
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
-        let Some(bytes) = rest.get(..length) else {
-            return Err(Stop::More(header.length));
-        };
-        let read = if self.hashed { verify(bytes) } else { survey(bytes) };
-        read.map_err(damaged)
+        let bytes = rest.get(..length).ok_or(Stop::More(header.length))?;
+        Ok((header, bytes))
     }
 
     /// Its header alone: nothing vouches for it yet, but it fits its place.

@@ -1,8 +1,6 @@
-use std::hash::Hasher as _;
-
 use super::message::{MESSAGE_HEADER_BYTES, Messages};
 use super::refusal::{BatchPart, BatchRefusal};
-use crate::checksum::Xxh3;
+use super::seal::Seal;
 use crate::primitive::{Malformed, Reader};
 
 /// Bytes of the header of a batch.
@@ -10,6 +8,9 @@ pub const BATCH_HEADER_BYTES: usize = 256;
 
 /// Bytes of the fields that the checksum covers before the checksums of the messages.
 const SEALED_BYTES: usize = 44;
+
+/// Bytes behind those fields and the checksum.
+const RESERVED_BYTES: usize = BATCH_HEADER_BYTES - SEALED_BYTES - size_of::<u64>();
 
 /// What the header of a batch says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl BatchHeader {
         };
         let header: &[u8; BATCH_HEADER_BYTES] = bytes.first_chunk().ok_or(short)?;
         let (header, reserved) = Self::fields(header).map_err(|_| short)?;
-        if reserved.iter().any(|byte| *byte != 0) {
+        if reserved != [0; RESERVED_BYTES] {
             return Err(BatchRefusal::Reserved(BatchPart::Header));
         }
         if header.count == 0 {
@@ -83,17 +84,15 @@ impl BatchHeader {
     pub fn sealed(mut self, messages: &[u8]) -> Result<Self, BatchRefusal> {
         let mut seal = self.seal();
         for message in Messages::new(messages, self.count) {
-            seal.write(&message?.checksum.to_le_bytes());
+            seal.add(message?.checksum);
         }
         self.checksum = seal.finish();
         Ok(self)
     }
 
     /// A hash over the fields; the checksums of the messages come next.
-    pub(super) fn seal(&self) -> Xxh3 {
-        let mut seal = Xxh3::new();
-        seal.write(&self.sealed_fields());
-        seal
+    pub(super) fn seal(&self) -> Seal {
+        Seal::new(&self.sealed_fields())
     }
 
     fn sealed_fields(&self) -> [u8; SEALED_BYTES] {

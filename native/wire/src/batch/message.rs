@@ -56,7 +56,8 @@ impl<'a> Messages<'a> {
     fn message(&mut self) -> Result<MessageFrame<'a>, BatchRefusal> {
         let found = self.rest.len();
         let short = |needed| BatchRefusal::Short { part: BatchPart::Message, needed, found: found as u64 };
-        let Ok(fields) = Fields::of(self.rest) else {
+        let header = self.rest.first_chunk();
+        let Some(Ok(fields)) = header.map(Fields::of) else {
             return Err(self.refuse(short(MESSAGE_HEADER_BYTES as u64)));
         };
         if fields.reserved != 0 {
@@ -98,7 +99,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(bytes: &[u8]) -> Result<Self, Malformed> {
+    fn of(bytes: &[u8; MESSAGE_HEADER_BYTES]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         Ok(Self {
             checksum: reader.u64()?,

@@ -1,7 +1,5 @@
-use std::hash::Hasher as _;
-
 use super::header::{BATCH_HEADER_BYTES, BatchHeader};
-use super::message::Messages;
+use super::message::{MessageFrame, Messages};
 use super::refusal::{BatchPart, BatchRefusal};
 
 /// What a batch holds, read to its last message.
@@ -22,38 +20,51 @@ pub struct Verified {
 }
 
 /// Whether the payloads are held against the checksums of their messages.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Payloads {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payloads {
+    /// They are.
     Hashed,
+    /// They were before.
     Trusted,
 }
 
 /// Checks that `bytes` are one batch: header, messages, every checksum. This is the pass that hashes the
 /// payload.
 pub fn verify(bytes: &[u8]) -> Result<Verified, BatchRefusal> {
-    exact(bytes, Payloads::Hashed)
+    verify_each(bytes, Payloads::Hashed, |_, _| {})
 }
 
 /// The same for a batch that is followed by anything, or by nothing.
 pub fn verify_front(bytes: &[u8]) -> Result<Verified, BatchRefusal> {
-    read(bytes, Payloads::Hashed)
+    read(&BatchHeader::decode(bytes)?, bytes, Payloads::Hashed, |_, _| {})
 }
 
 /// Reads a batch that was verified before: everything but the hashes of its payloads.
 pub fn survey(bytes: &[u8]) -> Result<Verified, BatchRefusal> {
-    exact(bytes, Payloads::Trusted)
+    verify_each(bytes, Payloads::Trusted, |_, _| {})
 }
 
-fn exact(bytes: &[u8], payloads: Payloads) -> Result<Verified, BatchRefusal> {
+/// [`verify`], or [`survey`] of trusted payloads, which hands out the offset and the frame of each message on the way.
+///
+/// What was handed out is right if the batch is found to be: until then it may be of no batch at all.
+pub fn verify_each<'a>(
+    bytes: &'a [u8],
+    payloads: Payloads,
+    each: impl FnMut(u64, &MessageFrame<'a>),
+) -> Result<Verified, BatchRefusal> {
     let header = BatchHeader::decode(bytes)?;
     match (bytes.len() as u64).checked_sub(header.length) {
         Some(extra @ 1..) => Err(BatchRefusal::Trailing(extra)),
-        _ => read(bytes, payloads),
+        _ => read(&header, bytes, payloads, each),
     }
 }
 
-fn read(bytes: &[u8], payloads: Payloads) -> Result<Verified, BatchRefusal> {
-    let header = BatchHeader::decode(bytes)?;
+fn read<'a>(
+    header: &BatchHeader,
+    bytes: &'a [u8],
+    payloads: Payloads,
+    mut each: impl FnMut(u64, &MessageFrame<'a>),
+) -> Result<Verified, BatchRefusal> {
     let length = usize::try_from(header.length).unwrap_or(usize::MAX);
     let Some(messages) = bytes.get(BATCH_HEADER_BYTES..length) else {
         let (part, found) = (BatchPart::Header, bytes.len() as u64);
@@ -71,7 +82,8 @@ fn read(bytes: &[u8], payloads: Payloads) -> Result<Verified, BatchRefusal> {
         if payloads == Payloads::Hashed && !message.is_intact() {
             return Err(BatchRefusal::MessageChecksum);
         }
-        seal.write(&message.checksum.to_le_bytes());
+        seal.add(message.checksum);
+        each(header.base_offset.saturating_add(u64::from(delta)), &message);
         deltas = Some((deltas.map_or(delta, |(first, _)| first), delta));
         youngest = message.timestamp_delta.max(youngest);
         oldest = message.timestamp_delta.min(oldest);
@@ -85,7 +97,7 @@ fn read(bytes: &[u8], payloads: Payloads) -> Result<Verified, BatchRefusal> {
         return Err(BatchRefusal::Offsets(header.base_offset));
     };
     Ok(Verified {
-        header,
+        header: *header,
         first_offset: header.base_offset + u64::from(first),
         last_offset,
         messages: header.count,

@@ -3,6 +3,7 @@
 //! The caller keeps the bytes between calls, so that a call owns nothing, and gives a larger table when one is full. Identities
 //! are held whole: no two are ever taken for one, whatever their hashes are.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, Messages};
@@ -93,12 +94,27 @@ impl<'a> Newest<'a> {
         self.len() == 0
     }
 
-    /// Takes a message into account; the same one may come again.
-    fn add(&mut self, identity: &Identity<'_>, found: &Found) -> Result<(), TableFull> {
+    fn hash(&self, identity: &Identity<'_>) -> u64 {
         let seed = self.get(2) ^ u64::from(identity.space);
-        self.add_hashed(XxHash3_64::oneshot_with_seed(seed, identity.bytes), identity, found)
+        XxHash3_64::oneshot_with_seed(seed, identity.bytes)
     }
 
+    /// Looks at the places of identities that are about to be added. In a large table each is far from the processor: asked
+    /// for one by one they would be waited for one by one.
+    fn fetch(&self, hashes: impl Iterator<Item = u64>) {
+        let (mut places, mut seen) = ([0; GROUP], 0);
+        for (place, hash) in places.iter_mut().zip(hashes) {
+            let start = HEADER + self.home(hash) * SLOT;
+            *place = number(self.bytes, start + 8);
+            seen ^= number(self.bytes, start + SLOT - 8);
+        }
+        for place in places {
+            seen ^= number(self.bytes, usize::try_from(place).unwrap_or(0));
+        }
+        black_box(seen);
+    }
+
+    /// Takes a message into account; the same one may come again.
     fn add_hashed(&mut self, hash: u64, identity: &Identity<'_>, found: &Found) -> Result<(), TableFull> {
         let tombstone = u32::from(found.tombstone && identity.is_key());
         let Found { offset, timestamp, .. } = *found;
@@ -257,31 +273,51 @@ pub fn note(piece: &[u8], walk: &Walk, identifier: &Identifier<'_>, newest: &mut
     noted
 }
 
+/// Messages whose slots are fetched together.
+const GROUP: usize = 32;
+
 fn note_batch(
     frames: &[u8],
     header: &BatchHeader,
     identifier: &Identifier<'_>,
     newest: &mut Newest<'_>,
 ) -> Result<u64, Stop> {
-    let (mut scratch, mut id) = (Scratch::default(), [0; 16]);
+    let mut messages = Messages::new(frames, header.count);
     let mut identified = 0;
-    for message in Messages::new(frames, header.count) {
-        let message = message.map_err(|refusal| Stop::Damaged(Refusal::from(refusal)))?;
-        let Some(identity) = identifier.identity(&message, &mut scratch, &mut id) else { continue };
-        let found = Found {
-            offset: header.base_offset + u64::from(message.offset_delta),
-            timestamp: header.base_timestamp,
-            tombstone: is_tombstone(&message),
-        };
-        newest.add(&identity, &found).map_err(|TableFull| Stop::Full)?;
-        identified += 1;
+    loop {
+        let mut rooms: [(Scratch, [u8; 16]); GROUP] = Default::default();
+        let mut group = [const { None }; GROUP];
+        let mut left = GROUP;
+        for ((scratch, id), place) in rooms.iter_mut().zip(&mut group) {
+            let Some(message) = messages.next() else { break };
+            let message = message.map_err(|refusal| Stop::Damaged(Refusal::from(refusal)))?;
+            left -= 1;
+            let Some(identity) = identifier.identity(&message, scratch, id) else { continue };
+            let found = Found {
+                offset: header.base_offset + u64::from(message.offset_delta),
+                timestamp: header.base_timestamp,
+                tombstone: is_tombstone(&message),
+            };
+            *place = Some((newest.hash(&identity), identity, found));
+        }
+        newest.fetch(group.iter().flatten().map(|(hash, ..)| *hash));
+        for (hash, identity, found) in group.iter().flatten() {
+            newest.add_hashed(*hash, identity, found).map_err(|TableFull| Stop::Full)?;
+            identified += 1;
+        }
+        if left > 0 {
+            return Ok(identified);
+        }
     }
-    Ok(identified)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Found, Identity, Newest, TableFull};
+
+    fn add(table: &mut Newest<'_>, identity: &Identity<'_>, found: &Found) -> Result<(), TableFull> {
+        table.add_hashed(table.hash(identity), identity, found)
+    }
 
     fn found(offset: u64, tombstone: bool) -> Found {
         Found { offset, timestamp: offset, tombstone }
@@ -312,7 +348,7 @@ mod tests {
         let mut bytes = vec![0; 1024];
         let mut table = Newest::begin(&mut bytes, 1).expect("enough bytes");
         for offset in [5, 3, 5] {
-            table.add(&key(b"k"), &found(offset, offset == 5)).expect("room");
+            add(&mut table, &key(b"k"), &found(offset, offset == 5)).expect("room");
         }
         assert_eq!(table.winners(5), [5]);
         assert_eq!(table.winners(6), [0; 0]);
@@ -323,9 +359,9 @@ mod tests {
         let mut bytes = vec![0; 1024];
         let mut table = Newest::begin(&mut bytes, 1).expect("enough bytes");
         let long = [0; 1024];
-        assert_eq!(table.add(&key(&long), &found(0, false)), Err(TableFull));
-        let fits =
-            (0_u64..).take_while(|name| table.add(&key(&name.to_le_bytes()), &found(*name, false)).is_ok());
+        assert_eq!(add(&mut table, &key(&long), &found(0, false)), Err(TableFull));
+        let fits = (0_u64..)
+            .take_while(|name| add(&mut table, &key(&name.to_le_bytes()), &found(*name, false)).is_ok());
         let fits = fits.count() as u64;
         assert_eq!((table.len() as u64, table.winners(0)), (fits, (0..fits).collect::<Vec<_>>()));
         assert!(fits >= 6);

@@ -2,10 +2,8 @@
 
 import json
 import stat
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,8 +13,10 @@ from server_ng.segments.lease import Lease
 from tests.support.batches import batch
 from tests.support.control import Control
 from tests.support.fixtures import BACKENDS, StartNode
-from tests.support.node import FRAME_BYTES_MAX, ROOT_CREDENTIAL, Node, clean_environment
-from tests.support.topic_client import Message, Place, TopicClient, messages_in
+from tests.support.lease_command import lease_command, run_lease
+from tests.support.leased_messages import leased_messages
+from tests.support.node import Node
+from tests.support.topic_client import Message, Place, TopicClient
 from tests.support.waiting import until
 
 PLACE = Place("stream", "topic")
@@ -39,25 +39,6 @@ def send(client: TopicClient, partition: int, name: str, count: int = 5) -> None
     payloads = [f"{name}-{number}".encode() * 40 for number in range(count)]
     reply = client.send(PLACE, partition, batch(payloads), count)
     assert reply.status == 0, reply
-
-
-def cut_messages(path: Path) -> dict[int, list[Message]]:
-    """The messages of each partition, by the manifest and the files of a lease alone."""
-    found = {}
-    for cut in Lease.read(path).partitions:
-        messages: list[Message] = []
-        for segment in cut.segments:
-            content = (path / segment.path).read_bytes()[: segment.bytes]
-            held = list(messages_in(memoryview(content)))
-            assert (held[0].offset, held[-1].offset, len(held)) == (
-                segment.first_offset,
-                segment.last_offset,
-                segment.messages,
-            )
-            messages += held
-        assert cut.commit_offset == (messages[-1].offset if messages else None)
-        found[cut.partition] = messages
-    return found
 
 
 def polled(client: TopicClient) -> dict[int, list[Message]]:
@@ -91,15 +72,15 @@ def test_a_cut_holds_what_was_acknowledged_and_stays_so(node: Node, job: Control
     with topic_client(node) as client:
         before = polled(client)
         path = job.cut(PLACE.stream, PLACE.topic)
-        assert cut_messages(path) == before
+        assert leased_messages(path) == before
         assert [len(messages) for messages in before.values()] == [20, 0, 20]
         send(client, 0, "later")
         client.purge_topic(PLACE)
         send(client, 0, "after the purge")
         purged = job.cut(PLACE.stream, PLACE.topic)
-        assert cut_messages(purged) == polled(client)
+        assert leased_messages(purged) == polled(client)
         client.delete_topic(PLACE)
-    assert cut_messages(path) == before
+    assert leased_messages(path) == before
     first, second = Lease.read(path), Lease.read(purged)
     assert first.cluster == second.cluster
     assert [cut.group_id for cut in first.partitions] == [cut.group_id for cut in second.partitions]
@@ -138,7 +119,7 @@ def test_a_cut_of_some_partitions_holds_these(node: Node, job: Control) -> None:
     path = job.cut(PLACE.stream, PLACE.topic, partitions=[2, 1])
     with topic_client(node) as client:
         expected = polled(client)
-    assert cut_messages(path) == {partition: expected[partition] for partition in (1, 2)}
+    assert leased_messages(path) == {partition: expected[partition] for partition in (1, 2)}
 
 
 def test_a_lease_outlives_the_server_that_made_it(node: Node) -> None:
@@ -152,11 +133,11 @@ def test_a_lease_outlives_the_server_that_made_it(node: Node) -> None:
     (half_made / "0000000000001000").mkdir(parents=True)
     (half_made / "0000000000001000" / "00000000000000000000.log").write_bytes(b"x")
     node.kill()
-    assert cut_messages(kept) == before
+    assert leased_messages(kept) == before
     node.restart()
     with control(node) as job:
         assert [each["lease"] for each in job.ask("leases")["leases"]] == [kept.name]
-        assert cut_messages(kept) == before
+        assert leased_messages(kept) == before
         assert not half_made.exists()
         assert not ending.exists()
         assert job.ask("release", lease=kept.name)["ok"]
@@ -242,25 +223,6 @@ def test_without_leases_there_is_no_socket(start_node: StartNode) -> None:
     assert not (node.runtime / "control.sock").exists()
 
 
-def run_lease(words: Sequence[str], settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs ``server-ng lease``."""
-    overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    return subprocess.run(
-        [str(Path(sys.executable).with_name("server-ng")), "lease", *words, *overrides],
-        env={**clean_environment(), **ROOT_CREDENTIAL},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
-def lease_command(node: Node, *words: str) -> subprocess.CompletedProcess[str]:
-    """Runs it on the data of a node."""
-    frame = f"{FRAME_BYTES_MAX} B"
-    return run_lease(words, {"system.path": str(node.data), "message_bus.max_message_size": frame, **SHARDS})
-
-
 @pytest.mark.parametrize("end", ["runs", "stopped", "killed"])
 def test_the_command_cuts_whether_the_server_runs_or_not(node: Node, end: str) -> None:
     with topic_client(node) as client:
@@ -270,16 +232,16 @@ def test_the_command_cuts_whether_the_server_runs_or_not(node: Node, end: str) -
             assert node.terminate() == 0
         case "killed":
             node.kill()
-    made = lease_command(node, "cut", PLACE.stream, PLACE.topic, "--json", "--ttl", "600")
+    made = lease_command(node.data, "cut", PLACE.stream, PLACE.topic, "--json", "--ttl", "600")
     assert made.returncode == 0, made.stderr
     path = Path(json.loads(made.stdout)["path"])
-    assert cut_messages(path) == before
-    refused = lease_command(node, "cut", PLACE.stream, "none")
+    assert leased_messages(path) == before
+    refused = lease_command(node.data, "cut", PLACE.stream, "none")
     assert (refused.returncode, refused.stdout) == (78, "")
     assert "has no topic 'none'." in refused.stderr
-    listed = lease_command(node, "list", "--json")
+    listed = lease_command(node.data, "list", "--json")
     assert [each["lease"] for each in json.loads(listed.stdout)] == [path.name]
-    assert lease_command(node, "release", path.name).returncode == 0
+    assert lease_command(node.data, "release", path.name).returncode == 0
     assert not path.exists()
     if end != "runs":
         node.restart()

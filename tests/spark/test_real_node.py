@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from server_ng.spark.cutter import held
 from tests.sdk.clients import logged_in
 from tests.support.fixtures import LONG, StartNode
-from tests.support.node import FRAME_BYTES_MAX, ROOT_CREDENTIAL, Node, clean_environment
+from tests.support.lease_command import lease_command
+from tests.support.node import Node
 
 ROUNDS = 2
 PARTITIONS = 2
@@ -103,15 +102,6 @@ def test_spark_reads_what_the_client_polls(
 
 def cut_of_a_stopped_server(node: Node) -> Path:
     """A lease that the command makes, which takes the place of the server for that long."""
-    command = [str(Path(sys.executable).with_name("server-ng")), "lease", "cut", "orders", "events", "--json"]
-    frame = f"{FRAME_BYTES_MAX} B"
-    settings = {"system.path": str(node.data), "message_bus.max_message_size": frame, **SETTINGS}
-    overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    done = subprocess.run(
-        [*command, "--ttl", "600", *overrides],
-        env={**clean_environment(), **ROOT_CREDENTIAL},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = lease_command(node.data, "cut", "orders", "events", "--json", "--ttl", "600")
+    assert done.returncode == 0, done.stderr
     return Path(json.loads(done.stdout)["path"])

@@ -1,6 +1,9 @@
 """A start script: a command that is killed as it enters, or leaves, its n-th call of the kernel that writes.
 
-kill_at_call.py entry|exit N COMMAND ...      0 for N: nothing is killed, and the calls are counted
+kill_at_call.py entry|exit N [from-signal] COMMAND ...
+
+0 for N: nothing is killed, and the calls are counted. With from-signal they are counted from SIGUSR1 on, and
+each of these signals is answered with a line as at the end.
 
 Calls are counted over all threads of the command, in the order in which they come. (The injections of strace
 count for each thread and each kind of call apart.) The status is the command's own, or 9 if it was killed;
@@ -66,6 +69,7 @@ _OPTIONS = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x100000
 _EVERY_CHILD = 0x40000000
 _MARKED_TRAP = signal.SIGTRAP | 0x80
 _ENTRY, _EXIT = 1, 2
+_FROM_SIGNAL = "from-signal"
 # Operation, padding, architecture, two pointers; then number and arguments, when a call is entered.
 _INFO = struct.Struct("<B3xIQQ7Q")
 
@@ -74,9 +78,10 @@ _C.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_vo
 _C.ptrace.restype = ctypes.c_long
 
 
-def killer(at: str, call: int) -> list[str | Path]:
-    """What starts a command so that it is killed at its n-th writing call."""
-    return [sys.executable, "-I", "-S", Path(__file__), at, str(call)]
+def killer(at: str, call: int, *, from_signal: bool = False) -> list[str | Path]:
+    """What starts a command so that it is killed at its n-th writing call, or at the n-th from SIGUSR1 on."""
+    begin = [_FROM_SIGNAL] if from_signal else []
+    return [sys.executable, "-I", "-S", Path(__file__), at, str(call), *begin]
 
 
 def _ptrace(request: int, thread: int, address: int = 0, data: object = None) -> None:
@@ -94,12 +99,22 @@ def _become(command: list[str]) -> NoReturn:
 class _Calls:
     """Counts the calls of all threads until the one that is looked for comes."""
 
-    def __init__(self, wanted: int, at: int) -> None:
+    def __init__(self, wanted: int, at: int, *, counting: bool) -> None:
         self._wanted = wanted
         self._at = at
+        self._counting = counting
         self._entered: dict[int, int] = {}
         self.count = 0
         self.last = "none"
+
+    def begin(self, *_signal: object) -> None:
+        """From now on calls count."""
+        self._counting = True
+        self.tell()
+
+    def tell(self) -> None:
+        """Says how many there were."""
+        os.write(2, f"{self.count} {self.last}\n".encode())
 
     def is_wanted(self, thread: int) -> bool:
         """Whether this stop of a thread is the moment to kill."""
@@ -107,7 +122,7 @@ class _Calls:
         _ptrace(_GET_SYSCALL_INFO, thread, len(info), info)
         stop, _, _, _, number, _, _, flags, *_ = _INFO.unpack(info.raw)
         if stop == _ENTRY:
-            if number not in _NAMES or (number == _OPENAT and not flags & os.O_CREAT):
+            if not self._counting or number not in _NAMES or (number == _OPENAT and not flags & os.O_CREAT):
                 return False
             self.count += 1
             self.last = _NAMES[number]
@@ -148,12 +163,16 @@ def _trace(leader: int, calls: _Calls) -> int:
 def main() -> int:
     """Runs the command and kills it at its moment."""
     at, wanted, *command = sys.argv[1:]
+    from_signal = command[0] == _FROM_SIGNAL
+    if from_signal:
+        command = command[1:]
     leader = os.fork()
     if leader == 0:
         _become(command)
-    calls = _Calls(int(wanted), {"entry": _ENTRY, "exit": _EXIT}[at])
+    calls = _Calls(int(wanted), {"entry": _ENTRY, "exit": _EXIT}[at], counting=not from_signal)
+    signal.signal(signal.SIGUSR1, calls.begin)
     status = _trace(leader, calls)
-    sys.stderr.write(f"{calls.count} {calls.last}\n")
+    calls.tell()
     return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else os.WTERMSIG(status)
 
 

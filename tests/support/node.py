@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -60,6 +60,8 @@ class Plan:
     environment: Mapping[str, str] = field(default_factory=lambda: ROOT_CREDENTIAL)
     start: Path | None = None
     """A Python script to run instead of the installed command."""
+    under: Sequence[str | Path] = ()
+    """A command that starts that one: the process of the node is it."""
 
 
 def faulty(fault: str, **settings: str) -> Plan:
@@ -108,7 +110,7 @@ class Node:
         overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         with self._output("out").open("w") as out, self._output("err").open("w") as err:
             self._process = subprocess.Popen(
-                [*start, "serve", *overrides],
+                [*self._plan.under, *start, "serve", *overrides],
                 cwd=self.folder,
                 env={**clean_environment(), **self.notify.environment, **self._plan.environment},
                 stdin=subprocess.DEVNULL,
@@ -125,9 +127,9 @@ class Node:
         self.endpoints = json.loads((self.runtime / "endpoints.json").read_text())
         return self
 
-    def restart(self, settings: Mapping[str, str] | None = None) -> Self:
+    def restart(self, settings: Mapping[str, str] | None = None, *, under: Sequence[str | Path] = ()) -> Self:
         """Starts again after an end, with more settings than before if there are any."""
-        self._plan = replace(self._plan, settings={**self._plan.settings, **(settings or {})})
+        self._plan = replace(self._plan, settings={**self._plan.settings, **(settings or {})}, under=under)
         return self.start()
 
     @property

@@ -6,6 +6,7 @@ one wait meanwhile (fcntl(2), F_SETLEASE; for /proc/sys/fs/lease-break-time, 45 
 
 import fcntl
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Self
@@ -20,13 +21,16 @@ _WAITS_IN = "__break_lease"
 
 
 class HeldOpen:
-    """Nobody else may have the file open when this begins."""
+    """A copy takes the place of the file: under its other names it may be open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor = -1
 
     def __enter__(self) -> Self:
+        copy = self._path.with_name(f"{self._path.name}.copy")
+        shutil.copy2(self._path, copy)
+        copy.replace(self._path)
         self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         # Which is ignored; the default would end this process.
         fcntl.fcntl(self._descriptor, fcntl.F_SETSIG, signal.SIGURG)

@@ -104,7 +104,13 @@ def _of_spark(error: Exception) -> Failure:
             return status, _first_line(text.rpartition(name)[2])
     if type(error).__name__ in _OF_THE_QUERY or any(each in text for each in _OF_THE_SETUP):
         return JobStatus.USAGE, _first_line(text)
-    return JobStatus.RETRY_LATER, f"Spark: {_first_line(text)}"
+    return JobStatus.RETRY_LATER, f"Spark: {_first_line(text.removeprefix(_calling(text)))}"
+
+
+def _calling(text: str) -> str:
+    """What py4j puts before an error of Java: a line that names the call."""
+    line, _, rest = text.partition("\n")
+    return f"{line}\n: " if rest.startswith(": ") else ""
 
 
 def _first_line(text: str) -> str:

@@ -86,7 +86,12 @@ class KilledCuts:
         return sorted(f"{path.parent.name}/{path.name}" for path in found)
 
     def _polled(self, client: TopicClient) -> dict[int, list[Message]]:
-        return {partition: client.poll(PLACE, partition, 0, 10_000, 1) for partition in range(PARTITIONS)}
+        found: dict[int, list[Message]] = {}
+        for partition in range(PARTITIONS):
+            messages = found[partition] = []
+            while more := client.poll(PLACE, partition, messages[-1].offset + 1 if messages else 0, 500, 1):
+                messages += more
+        return found
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlparse
 
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
@@ -56,3 +57,14 @@ class WrittenTable:
     def places(self) -> list[tuple[int, int]]:
         """Partition and offset of each."""
         return [(row["partition"], row["offset"]) for row in self.rows()]
+
+    def strays(self) -> set[Path]:
+        """Data files that the table does not name."""
+        if self.kind == "parquet":
+            return set((self.folder / "table" / "_server_ng" / "staging").rglob("*.parquet"))
+        if self.kind == "delta":
+            named = DeltaTable(self.folder / "table").file_uris()
+        else:
+            scan = load_catalog("server_ng", **self.catalog()).load_table("lake.events").scan()
+            named = [task.file.file_path for task in scan.plan_files()]
+        return set(self.folder.rglob("*.parquet")) - {Path(unquote(urlparse(each).path)) for each in named}

@@ -18,6 +18,8 @@ from tests.support.waiting import until
 __all__ = ["HeldOpen"]
 
 _WAITS_IN = "__break_lease"
+_JOB_WITHIN = 120.0
+"""A job has libraries and workers to start before it reads."""
 
 
 class HeldOpen:
@@ -38,7 +40,13 @@ class HeldOpen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
+        self.release()
+
+    def release(self) -> None:
+        """Lets everybody open it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def wait(self) -> None:
         """Returns once somebody waits."""
@@ -46,7 +54,7 @@ class HeldOpen:
         def is_asked_for() -> bool:
             return fcntl.fcntl(self._descriptor, fcntl.F_GETLEASE) != fcntl.F_WRLCK
 
-        until(is_asked_for, f"somebody opens {self._path}")
+        until(is_asked_for, f"somebody opens {self._path}", _JOB_WITHIN)
 
     def waiting(self) -> psutil.Process:
         """The process below this one that waits."""

@@ -10,9 +10,9 @@ WAIT_MAX = 30.0
 _LOOK_AGAIN = 0.02
 
 
-def until(holds: Callable[[], bool], what: str) -> None:
+def until(holds: Callable[[], bool], what: str, within: float = WAIT_MAX) -> None:
     """Returns as soon as the condition holds; fails with `what` if it never does."""
-    deadline = time.monotonic() + WAIT_MAX
+    deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline, f"never came: {what}"
         time.sleep(_LOOK_AGAIN)

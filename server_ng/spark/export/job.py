@@ -4,7 +4,9 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import uuid4
 
@@ -13,6 +15,7 @@ from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.segments.lease import Lease
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import BadRecordError, OptionError
+from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import EXPORT_REMEDIES, ExportCommit, Target
@@ -117,8 +120,13 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
         )
         for run in runs(found, settings.file_bytes)
     ]
-    written = engine(tasks)
+    try:
+        written = engine(tasks)
+    except (Exception, KeyboardInterrupt):
+        _keep_only([], tasks)
+        raise
     files = [file for each in written for file in each.files]
+    _keep_only(files, tasks)
     for sentence in (sentence for each in written for sentence in each.lost):
         _log.warning("skipped %s", sentence)
     target.commit(ExportCommit(job, lease.stream, lease.topic, start, end, schema, files))
@@ -129,6 +137,20 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
         log_bytes=sum(scan.bytes for scan in found),
         lost_offsets=sum(each.lost_offsets for each in written),
     )
+
+
+def _keep_only(files: Sequence[DataFile], tasks: Sequence[WriteTask]) -> None:
+    """Removes what tries of tasks wrote that failed, or whose worker died: no table would ever name it."""
+    named = {Path(file.path) for file in files}
+    folders = {task.staging for task in tasks}
+    folders |= {task.dead_letters.staging for task in tasks if task.dead_letters is not None}
+    for folder in folders:
+        for path in folder.glob("*"):
+            if path not in named:
+                path.unlink(missing_ok=True)
+        with suppress(OSError):
+            # Unless it has files of the commit.
+            folder.rmdir()
 
 
 def _dead_letters(target: Target, job: str, partition: int) -> DeadLetters:

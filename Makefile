@@ -70,7 +70,7 @@ rust-client: | preflight ## build the program of the real Rust client that tests
 	@cargo build --quiet --manifest-path $(RUST_CLIENT) --locked --offline --target-dir $(TARGET_DIR)/rust-client
 	@echo $(TARGET_DIR)/rust-client/debug/ng-rust-client
 
-test-machine: build ## run the tests that need root, strace, systemd-analyze, fuse, loop devices and ext4
+test-machine: build $(VENV)/.spark ## run the tests that need root, strace, systemd-analyze, fuse, loop devices and ext4
 	$(PYTEST) tests/machine
 
 lint: build $(VENV)/.spark ## check formats, lints, types and import directions

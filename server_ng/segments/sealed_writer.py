@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from server_ng import binding
 from server_ng.segments.footer import DIGEST_SPAN, PAGE, Footer, encode_footer
+from server_ng.segments.naming import naming
 
 __all__ = ["SealedWriter", "sync_directory"]
 
@@ -58,7 +59,8 @@ class SealedWriter:
         padding = -self.bytes % PAGE
         checksum, content = encode_footer(replace(footer, batch_bytes=self.bytes, digests=self._digests))
         self._put(memoryview(bytes(padding) + content + bytes(-len(content) % PAGE)))
-        os.fsync(self._descriptor)
+        with naming(self._path):
+            os.fsync(self._descriptor)
         self._sealed = True
         return checksum
 
@@ -73,8 +75,9 @@ class SealedWriter:
         self._used = len(rest)
 
     def _put(self, content: memoryview) -> None:
-        while content:
-            content = content[os.write(self._descriptor, content) :]
+        with naming(self._path):
+            while content:
+                content = content[os.write(self._descriptor, content) :]
 
 
 def sync_directory(path: Path) -> None:

@@ -2,12 +2,12 @@
 
 import random
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.machine.small_disk import SmallDisk
 from tests.support.batches import batch
 from tests.support.control import Control
 from tests.support.load import send_batch
@@ -23,41 +23,31 @@ PLACE = Place("stream", "topic")
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with less room than a journal needs."""
-    mount = tmp_path / "small"
-    mount.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], check=True)
-    yield mount
-    subprocess.run(["umount", "--lazy", str(mount)], check=True)
-
-
-@pytest.fixture
-def node(tmp_path: Path, small_disk: Path) -> Iterator[Node]:
+def node(tmp_path: Path, small_disk: SmallDisk) -> Iterator[Node]:
     """A server on that disk, which is not running yet."""
     folder = tmp_path / "node"
     folder.mkdir()
-    with Node(folder, Plan({"system.path": str(small_disk / "data")})) as node:
-        node.data = small_disk / "data"
+    with Node(folder, Plan({"system.path": str(small_disk.path / "data")})) as node:
+        node.data = small_disk.path / "data"
         node.runtime = node.data / "runtime"
         yield node
 
 
-def test_a_founding_without_room_says_so_and_can_be_tried_again(node: Node, small_disk: Path) -> None:
+def test_a_founding_without_room_says_so_and_can_be_tried_again(node: Node, small_disk: SmallDisk) -> None:
     assert node.launch().wait() == JOURNAL_IO, node.stdout()
     assert "ENOSPC" in node.stderr()
     assert "journal-00000000" in node.stderr()
     assert not (node.data / "LAYOUT").exists()
-    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    small_disk.resize("64m")
     node.start()
     with node.connect_registered() as client:
         client.ping()
     assert node.terminate() == 0
 
 
-def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: Path) -> None:
+def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: SmallDisk) -> None:
     """Aim: without room sends are told to try again, and no more. Method: fill it, then make room."""
-    subprocess.run(["mount", "-o", "remount,size=48m", str(small_disk)], check=True)
+    small_disk.resize("48m")
     node.restart({"leases.cut_timeout": "10m"})
     record, dice = LoadRecord(), random.Random(1)
     content = batch([dice.randbytes(200_000)])
@@ -71,14 +61,14 @@ def test_a_disk_that_fills_up_is_waited_for(node: Node, small_disk: Path) -> Non
             if reply.status == 0:
                 record.know(0, base_offset(reply), message_digest(content))
             # A slow disk is waited for with the same word.
-            return reply.status == BUSY and shutil.disk_usage(small_disk).free < len(content)
+            return reply.status == BUSY and shutil.disk_usage(small_disk.path).free < len(content)
 
         until(is_full, "the disk is full")
         check(client, PLACE, record)
         assert client.send(PLACE, 0, content, 1).status == BUSY
         cut_is_refused(node)
         client.create_topic(Place(PLACE.stream, "another"), 2, 1 << 20)
-        subprocess.run(["mount", "-o", "remount,size=256m", str(small_disk)], check=True)
+        small_disk.resize("256m")
         for _ in range(20):
             send_batch(client, PLACE, 0, record, dice)
         check(client, PLACE, record)

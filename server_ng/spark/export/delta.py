@@ -7,7 +7,10 @@ same time; one that comes later reads them first.
 
 import hashlib
 import json
+import os
+import re
 import time
+from errno import EIO
 from pathlib import Path
 from typing import Final
 
@@ -94,6 +97,14 @@ class DeltaTarget:
             )
         except CommitFailedError as error:
             raise FencedError(f"{self._folder}: another job committed first: {error}") from error
+        except OSError as error:
+            raise self._of_system(error) from error
+
+    def _of_system(self, error: OSError) -> OSError:
+        """An error of delta-rs, which has the number of the system in a text of several lines."""
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        number = int(found[1]) if found else EIO
+        return OSError(number, os.strerror(number) if found else str(error), str(self._folder))
 
     def _point(self, table: DeltaTable, cluster: str, cut: PartitionCut) -> Point | None:
         identity = table.transaction_version(f"{_APPLICATION}/{cut.partition}/identity")

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 
 from server_ng.segments.lease import Lease
+from server_ng.segments.naming import naming
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync_names
@@ -50,14 +51,15 @@ class IcebergTarget:
         namespace, dot, _ = self._name.rpartition(".")
         if not dot:
             raise OptionError(f"{self._name!r} is not NAMESPACE.TABLE")
-        self._catalog.create_namespace_if_not_exists(namespace)
-        table = self._catalog.create_table_if_not_exists(self._name, schema, properties={_RETRIES: "0"})
-        if table.properties.get(_RETRIES) != "0":
-            with table.transaction() as transaction:
-                transaction.set_properties({_RETRIES: "0"})
-        self._table = table
-        self._compare(table, schema)
-        self._partition(table)
+        with naming(self._name):
+            self._catalog.create_namespace_if_not_exists(namespace)
+            table = self._catalog.create_table_if_not_exists(self._name, schema, properties={_RETRIES: "0"})
+            if table.properties.get(_RETRIES) != "0":
+                with table.transaction() as transaction:
+                    transaction.set_properties({_RETRIES: "0"})
+            self._table = table
+            self._compare(table, schema)
+            self._partition(table)
         return _progress(table)
 
     def staging(self, job: str) -> Path:
@@ -80,7 +82,7 @@ class IcebergTarget:
         progress = json.dumps(commit.end.plain())
         marks = {_PROGRESS: progress, _JOB: commit.job}
         try:
-            with self._open().transaction() as transaction:
+            with naming(staging.parent.parent), self._open().transaction() as transaction:
                 transaction.add_files(paths, snapshot_properties=marks, check_duplicate_files=False)
                 transaction.set_properties({_PROGRESS: progress})
         except CommitFailedException as error:

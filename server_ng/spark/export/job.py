@@ -2,10 +2,11 @@
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import uuid4
@@ -28,6 +29,8 @@ from server_ng.spark.progress import Progress, advanced, between
 __all__ = ["Engine", "Exported", "Lacking", "Settings", "export", "lacking", "on_spark", "on_threads"]
 
 _log: Final = logging.getLogger("server_ng.spark")
+
+_FULL: Final = frozenset({ENOSPC, EDQUOT})
 
 Engine: TypeAlias = Callable[[Sequence[WriteTask]], list[Written]]
 
@@ -123,13 +126,19 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
     try:
         written = engine(tasks)
     except (Exception, KeyboardInterrupt):
-        _keep_only([], tasks)
+        _keep_only([], _folders(tasks))
         raise
     files = [file for each in written for file in each.files]
-    _keep_only(files, tasks)
+    _keep_only(files, _folders(tasks))
     for sentence in (sentence for each in written for sentence in each.lost):
         _log.warning("skipped %s", sentence)
-    target.commit(ExportCommit(job, lease.stream, lease.topic, start, end, schema, files))
+    try:
+        target.commit(ExportCommit(job, lease.stream, lease.topic, start, end, schema, files))
+    except OSError as error:
+        # Of any other failure nobody knows here whether it was a commit. Dead letters may have been one.
+        if error.errno in _FULL and target.progress(lease) == start:
+            _keep_only([], {target.staging(job)})
+        raise
     return Exported(
         rows=sum(file.rows for file in files if not file.dead),
         dead_rows=sum(file.rows for file in files if file.dead),
@@ -139,11 +148,15 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
     )
 
 
-def _keep_only(files: Sequence[DataFile], tasks: Sequence[WriteTask]) -> None:
+def _folders(tasks: Sequence[WriteTask]) -> set[Path]:
+    """Where they write."""
+    letters = {task.dead_letters.staging for task in tasks if task.dead_letters is not None}
+    return {task.staging for task in tasks} | letters
+
+
+def _keep_only(files: Sequence[DataFile], folders: Iterable[Path]) -> None:
     """Removes what tries of tasks wrote that failed, or whose worker died: no table would ever name it."""
     named = {Path(file.path) for file in files}
-    folders = {task.staging for task in tasks}
-    folders |= {task.dead_letters.staging for task in tasks if task.dead_letters is not None}
     for folder in folders:
         for path in folder.glob("*"):
             if path not in named:

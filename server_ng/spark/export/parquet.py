@@ -17,6 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from server_ng.segments.lease import Lease
+from server_ng.segments.naming import naming
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.data_file import DataFile
 from server_ng.spark.export.partitioning import PartitionBy
@@ -87,16 +88,17 @@ class ParquetTarget:
         if commit.files:
             sync_names(self.staging(commit.job), self._folder)
         prepared = self._log / f".{number:020}.{commit.job}"
-        prepared.write_text(json.dumps(content))
-        sync(prepared)
         try:
+            with naming(prepared):
+                prepared.write_text(json.dumps(content))
+                sync(prepared)
             os.link(prepared, self._log / f"{number:020}.json")
         except FileExistsError as error:
             raise FencedError(
                 f"{self._folder}: another job made commit {number} first; nothing of this one was added"
             ) from error
         finally:
-            prepared.unlink()
+            prepared.unlink(missing_ok=True)
         sync(self._log)
         self._last = number
         self._publish(content)

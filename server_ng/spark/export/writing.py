@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from server_ng.segments.columns import Selection
 from server_ng.segments.damage import DamagedSegmentError
+from server_ng.segments.naming import naming
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.arrow import Origin, record_batch
 from server_ng.spark.errors import BadRecordError
@@ -70,13 +71,14 @@ def write(task: WriteTask) -> Written:
     letters = task.dead_letters
     table = FileRun(task.staging, schema, first.partition, bounds)
     dead = FileRun(letters.staging if letters else task.staging, DEAD_LETTER_SCHEMA, first.partition, bounds)
-    for raw in _messages(task, done):
-        split = shaped(raw, schema, reader)
-        for part, rows in parts(split.good, task.partition_by):
-            table.write(part, rows)
-        if split.bad.num_rows:
-            dead.write("", _not_there_yet(split.bad, letters))
-    done.files = [*table.finish(), *dead.finish(dead=True)]
+    with naming(task.staging):
+        for raw in _messages(task, done):
+            split = shaped(raw, schema, reader)
+            for part, rows in parts(split.good, task.partition_by):
+                table.write(part, rows)
+            if split.bad.num_rows:
+                dead.write("", _not_there_yet(split.bad, letters))
+        done.files = [*table.finish(), *dead.finish(dead=True)]
     return done
 
 

@@ -134,9 +134,11 @@ impl Buffer {
         unsafe { self.advance(count) };
     }
 
-    /// Where its memory begins; dangling without memory.
-    pub(crate) const fn address(&self) -> NonNull<u8> {
-        self.start
+    /// The address of a place in its memory, or at its end.
+    pub(crate) fn address(&self, place: usize) -> *mut u8 {
+        assert!(place <= self.capacity, "the memory ends before that");
+        // SAFETY: the place is within the allocation or at its end; without one it is zero.
+        unsafe { self.start.add(place) }.as_ptr()
     }
 
     /// Gives memory back down to `capacity` bytes, or to what the content needs if that is more.

@@ -81,9 +81,7 @@ impl Deref for Chunk {
     fn deref(&self) -> &[u8] {
         // SAFETY: the range lies in the initialised content of the buffer. What changes while the chunk is shared is in front
         // of it; the bytes themselves only with the chunk borrowed mutably.
-        unsafe {
-            slice::from_raw_parts(self.buffer.address().add(self.range.start).as_ptr(), self.range.len())
-        }
+        unsafe { slice::from_raw_parts(self.buffer.address(self.range.start), self.range.len()) }
     }
 }
 
@@ -150,7 +148,7 @@ impl Framed {
         let len = self.chunk.range.start - self.start;
         // SAFETY: the bytes in front of the range are initialised, no reference that the chunk gives out covers them, and
         // `&mut self` excludes others of this frame, of which there is one.
-        unsafe { slice::from_raw_parts_mut(self.chunk.buffer.address().add(self.start).as_ptr(), len) }
+        unsafe { slice::from_raw_parts_mut(self.chunk.buffer.address(self.start), len) }
     }
 }
 
@@ -162,7 +160,7 @@ impl Deref for Framed {
         let len = self.chunk.buffer.len() - self.start;
         // SAFETY: these bytes are initialised. The front is not changed while this frame is borrowed, and nothing else is
         // while the chunk is shared, as it is by the frame.
-        unsafe { slice::from_raw_parts(self.chunk.buffer.address().add(self.start).as_ptr(), len) }
+        unsafe { slice::from_raw_parts(self.chunk.buffer.address(self.start), len) }
     }
 }
 

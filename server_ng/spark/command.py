@@ -1,10 +1,11 @@
 """``server-ng spark``: jobs on topics. Started by name: the server's own commands import none of this."""
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -160,8 +161,11 @@ def _plan(chosen: argparse.Namespace) -> JobStatus:
 def _verify(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.verifying import findings
 
-    with _leased(chosen) as leased:
-        found = list(findings(leased.path, leased.lease))
+    found = []
+    with _leased(chosen) as leased, Meter(_bytes_of(leased.lease)) as meter:
+        for each in findings(leased.path, leased.lease):
+            found.append(each)
+            meter.told(int(str(each["bytes"])))
     bad = [each for each in found if "error" in each]
     for each in found if chosen.json else bad:
         _say(chosen, each)
@@ -193,7 +197,7 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
     )
     with _leased(chosen) as leased, Meter(_bytes_of(leased.lease)) as meter:
         here = partial(on_threads, told=meter.told)
-        engine = here if chosen.master is None else on_spark(chosen.master)
+        engine = here if chosen.master is None else on_spark(chosen.master, meter.told)
         if chosen.dry_run:
             parts = lacking(leased, target, settings)
             for part in parts:
@@ -213,16 +217,22 @@ def _compact(chosen: argparse.Namespace) -> JobStatus:
 
 def _sql(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.session import builder
+    from server_ng.spark.watching import watching
 
     session = builder("server-ng spark sql", chosen.master).getOrCreate()
+    text = io.StringIO()
     with _leased(chosen) as leased:
         session.read.format("server_ng").load(str(leased.path)).createOrReplaceTempView("topic")
         result = session.sql(chosen.query).limit(chosen.rows)
-        if chosen.json:
-            for row in result.selectExpr("to_json(struct(*)) as line").collect():
-                print(row["line"])
-        else:
-            result.show(chosen.rows, truncate=80)
+        size = _bytes_of(leased.lease)
+        # The bar has its line to itself until it is gone.
+        with Meter(size) as meter, watching(session.sparkContext, size, meter.told), redirect_stdout(text):
+            if chosen.json:
+                for row in result.selectExpr("to_json(struct(*)) as line").collect():
+                    print(row["line"])
+            else:
+                result.show(chosen.rows, truncate=80)
+    print(text.getvalue(), end="")
     return JobStatus.DONE
 
 

@@ -182,14 +182,18 @@ def on_threads(tasks: Sequence[WriteTask], told: Told = untold) -> list[Written]
         return list(pool.map(done, tasks))
 
 
-def on_spark(master: str) -> Engine:
+def on_spark(master: str, told: Told = untold) -> Engine:
     """One task of a cluster for each file; the lease and the table must be where every worker finds them."""
     from server_ng.spark.session import builder
+    from server_ng.spark.watching import watching
 
     def run(tasks: Sequence[WriteTask]) -> list[Written]:
         context = builder("server-ng spark export", master).getOrCreate().sparkContext
         found: list[Written] = []
-        for done in context.parallelize(tasks, max(1, len(tasks))).map(_attempt).collect():
+        size = sum(scan.bytes for task in tasks for scan in task.scans)
+        with watching(context, size, told):
+            ended = context.parallelize(tasks, max(1, len(tasks))).map(_attempt).collect()
+        for done in ended:
             if isinstance(done, Exception):
                 raise done
             found.append(done)

@@ -35,8 +35,8 @@ pytestmark = pytest.mark.timeout(7_200 if LONG else 240)
 class KilledCuts:
     """A topic that grows, and what clients were told is in it; its server runs only while it is looked at."""
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
+    def __init__(self, node: Node, backend: str) -> None:
+        self.node, self.backend = node, backend
         self.acknowledged: dict[int, list[Message]] = {}
         self._sent = 0
 
@@ -100,7 +100,7 @@ def cuts(make_node: StartNode, request: pytest.FixtureRequest) -> KilledCuts:
     settings = {"system.sharding.cpu_allocation": "1", "system.sharding.pin_cores": "false"}
     node = make_node(settings={**settings, "system.io.backend": request.param})
     node.start()
-    made = KilledCuts(node)
+    made = KilledCuts(node, request.param)
     made.send()
     node.kill()
     return made
@@ -166,7 +166,8 @@ def killed_command(cuts: KilledCuts, saved: Path, at: str, call: int) -> tuple[i
     shutil.rmtree(data)
     shutil.copytree(saved, data)
     words = ["cut", PLACE.stream, PLACE.topic, "--json", "--ttl", "600"]
-    done = lease_command(data, *words, under=killer(at, call))
+    settings = {"system.io.backend": cuts.backend}
+    done = lease_command(data, *words, under=killer(at, call), settings=settings)
     assert done.returncode in (0, KILLED), done.stderr
     lease = str(json.loads(done.stdout)["lease"]) if done.stdout.endswith("}\n") else None
     return int(done.stderr.splitlines()[-1].split()[0]), lease, done.returncode == KILLED

@@ -7,12 +7,10 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from benches.machine import ROOT, fingerprint, profile
 from benches.spark.cases import MASTER, Bench, Rate, cases
+from benches.spark.session import session
 from benches.spark.topic import write_topic
-from server_ng.spark.session import builder
 
 
 def main() -> int:
@@ -36,7 +34,7 @@ def main() -> int:
 
 
 def _measured(arguments: argparse.Namespace) -> list[Rate]:
-    spark = _session()
+    spark = session(MASTER)
     found = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         topic = write_topic(Path(folder) / "lease", arguments.megabytes * 1_000_000)
@@ -46,21 +44,6 @@ def _measured(arguments: argparse.Namespace) -> list[Rate]:
             found.append(rate)
     spark.stop()
     return found
-
-
-def _session() -> SparkSession:
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "2g",
-        "spark.sql.parquet.compression.codec": "zstd",
-    }
-    made = builder("benches", MASTER)
-    for name, value in settings.items():
-        made = made.config(name, value)
-    session = made.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
 
 
 def _arguments() -> argparse.Namespace:

@@ -33,9 +33,21 @@ class Counters:
         assert found, f"no figure is called {name}{labels}"
         return sum(found)
 
+    def split(self, name: str, by: str, **labels: str) -> dict[str, float]:
+        """The same for each value of one more label."""
+        values = {series.labels[by] for series in self._series if by in series.labels}
+        chosen = {value: {**labels, by: value} for value in values}
+        return {value: self.total(name, **only) for value, only in chosen.items() if self._any(name, only)}
+
+    def _any(self, name: str, labels: dict[str, str]) -> bool:
+        return any(
+            series.name == f"server_ng_{name}" and labels.items() <= series.labels.items()
+            for series in self._series
+        )
+
     def has(self, name: str) -> bool:
         """Whether there is any series with this name."""
-        return any(series.name == f"server_ng_{name}" for series in self._series)
+        return self._any(name, {})
 
     def shards(self) -> set[str]:
         """The shards that have figures."""

@@ -20,6 +20,9 @@ impl Group {
             if !self.is_moot(&order) {
                 return Some(self.carry_out(order, trash));
             }
+            if let Order::Purge { op, .. } = order {
+                self.purged_before = Some(op);
+            }
         }
         if let Some(begun) = self.next_cut().or_else(|| self.next_staging()) {
             return Some(begun);

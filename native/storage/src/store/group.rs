@@ -36,6 +36,8 @@ pub(super) struct Group {
     /// come: under a steady stream something is always pending.
     pub(super) asked_to: u64,
     pub(super) orders: VecDeque<Order>,
+    /// The op of a purge that was found to be done already, until somebody is told: who waits for it cannot know.
+    pub(super) purged_before: Option<u64>,
     pub(super) running: Option<Running>,
     /// Whether it waits for a lane.
     pub(super) queued: bool,
@@ -209,6 +211,7 @@ impl Group {
             pending_bytes: 0,
             asked_to: 0,
             orders: VecDeque::new(),
+            purged_before: None,
             running: None,
             queued: false,
             due: None,

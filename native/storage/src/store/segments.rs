@@ -344,6 +344,7 @@ impl SegmentStore {
             };
             let limits = StoreLimits { segment_bytes, flush_bytes, ..self.limits };
             let next = found.next(&limits, trash);
+            effects.extend(found.purged_before.take().map(|op| Effect::Synced { group, op }));
             self.wake_readers(group);
             self.dismiss_impossible_cuts(group, effects);
             let Some((running, plan)) = next else {

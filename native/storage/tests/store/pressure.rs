@@ -66,6 +66,21 @@ fn a_purge_and_a_truncation_outlast_a_full_disk() {
     check(&environment.machine, &rig.home, 7, &log, "after the disk was full");
 }
 
+/// Whoever makes a manifest waits for it: the purge is applied anew before anybody knows what the disk holds.
+#[test]
+fn a_purge_that_a_start_asks_for_again_is_said_to_be_done() {
+    let environment = Mortal::new(8);
+    let mut before = rig(&environment);
+    before.append(7, batch(1, 0, 0, &[7; 100]));
+    before.act(|store, effects| store.purge(7, 1, 2, effects));
+    assert!(before.settle_all([7].into_iter()));
+    let mut again = Rig::new(&environment, Home::new("data"), 2);
+    again.act(|store, effects| store.purge(7, 1, 2, effects));
+    assert!(again.store.synced(7) < 2, "nobody has looked yet");
+    assert!(again.settle_all([7].into_iter()));
+    assert_eq!((again.synced.get(&7), again.store.synced(7)), (Some(&2), u64::MAX));
+}
+
 /// A write of purged messages that finds no space is not tried again: it would be the first of what came after them.
 #[test]
 fn a_purge_behind_a_write_that_finds_no_space_keeps_nothing_of_before() {

@@ -18,7 +18,7 @@ from benches import (
     system_calls,
 )
 from benches.figures import Baselines, Figure, Verdict, as_json, table
-from benches.machine import ROOT, fingerprint, profile
+from benches.machine import ROOT, fingerprint, is_build_fit
 
 Part = Callable[[], Iterator[Figure]]
 
@@ -44,8 +44,7 @@ _COUNTS: Final[tuple[Part, ...]] = (
 def main() -> int:
     """Runs what was asked for; the exit status is 1 if a count differs from its baseline."""
     arguments = _arguments()
-    if not arguments.counts and profile() != "release":
-        print("The extension is not the optimised build: run `make release` first.", file=sys.stderr)
+    if not is_build_fit(any_build=arguments.counts):
         return 2
     machine = fingerprint()
     parts = _COUNTS if arguments.counts else [_PARTS[name] for name in arguments.parts or _PARTS]

@@ -3,11 +3,12 @@
 import os
 import platform
 import subprocess
+import sys
 from pathlib import Path
 
 from server_ng import binding
 
-__all__ = ["ROOT", "fingerprint", "profile"]
+__all__ = ["ROOT", "fingerprint", "is_build_fit", "profile"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -15,6 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 def profile() -> str:
     """The cargo profile of the installed native library: ``ci``, or ``release`` for the optimised build."""
     return "ci" if binding.describe()["profile"] == "ci" else "release"
+
+
+def is_build_fit(*, any_build: bool) -> bool:
+    """Whether figures of the installed build say anything; tells what to do if they do not."""
+    fit = any_build or profile() == "release"
+    if not fit:
+        print("The extension is not the optimised build: run `make release` first.", file=sys.stderr)
+    return fit
 
 
 def fingerprint() -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import Final
 from benches.load.cases import CASES
 from benches.load.comparison import Comparison, Setting, compare
 from benches.load.table import table
-from benches.machine import ROOT, fingerprint, profile
+from benches.machine import ROOT, fingerprint, is_build_fit, profile
 from benches.nodes import backends
 
 _PAIRS: Final = 3
@@ -21,9 +21,7 @@ _SECONDS: Final = 3.0
 def main() -> int:
     """Measures what was asked for. A goal that is missed is shown, and is no failure."""
     arguments = _arguments()
-    build = profile()
-    if build != "release" and not arguments.any_build:
-        print("The extension is not the optimised build: run `make release` first.", file=sys.stderr)
+    if not is_build_fit(any_build=arguments.any_build):
         return 2
     machine = fingerprint()
     setting = Setting(arguments.backend, arguments.folder, arguments.pairs, arguments.seconds)
@@ -34,7 +32,9 @@ def main() -> int:
     for number, case in enumerate(wanted, 1):
         print(f"[{number}/{len(wanted)}] {case.name}", file=sys.stderr)
         seen.append(compare(case, setting))
-    print(f"Backend {setting.backend}, build {build}; load average before: {machine['load_before']:.1f}.\n")
+    print(
+        f"Backend {setting.backend}, build {profile()}; load average before: {machine['load_before']:.1f}.\n"
+    )
     print(table(seen))
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from benches.machine import ROOT, fingerprint, profile
+from benches.machine import ROOT, fingerprint, is_build_fit, profile
 from benches.spark.cases import MASTER, Bench, Rate, cases
 from benches.spark.session import session
 from benches.spark.topic import write_topic
@@ -16,13 +16,11 @@ from benches.spark.topic import write_topic
 def main() -> int:
     """Measures. A goal that is missed is shown, and is no failure."""
     arguments = _arguments()
-    build = profile()
-    if build != "release" and not arguments.any_build:
-        print("The extension is not the optimised build: run `make release` first.", file=sys.stderr)
+    if not is_build_fit(any_build=arguments.any_build):
         return 2
     machine = fingerprint()
     found = _measured(arguments)
-    print(f"Build {build}; load average before: {machine['load_before']:.1f}.\n")
+    print(f"Build {profile()}; load average before: {machine['load_before']:.1f}.\n")
     print("| case | measured | MB per CPU second | goal |\n|---|---|---|---|")
     for rate in found:
         cpu = "" if rate.per_cpu_second is None else f"{rate.per_cpu_second:,.4g}"

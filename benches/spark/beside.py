@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from benches import nodes, process, programs
 from benches.load import generator
 from benches.load.cases import Case
-from benches.machine import fingerprint, profile
+from benches.machine import fingerprint, is_build_fit, profile
 from benches.spark.session import session
 from server_ng.spark.cutter import HeldLease, held
 from tests.support.metrics_page import Counters
@@ -47,8 +47,7 @@ class Seen:
 def main() -> int:
     """Measures. A goal that is missed is shown, and is no failure."""
     arguments = _arguments()
-    if profile() != "release" and not arguments.any_build:
-        print("The extension is not the optimised build: run `make release` first.", file=sys.stderr)
+    if not is_build_fit(any_build=arguments.any_build):
         return 2
     print(f"Build {profile()}; load average before: {fingerprint()['load_before']:.1f}.\n")
     with programs.on_cpu(_SERVER_CPU), nodes.running("auto") as node, programs.on_cpu(_JOB_CPU):

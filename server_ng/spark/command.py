@@ -161,11 +161,8 @@ def _plan(chosen: argparse.Namespace) -> JobStatus:
 def _verify(chosen: argparse.Namespace) -> JobStatus:
     from server_ng.spark.verifying import findings
 
-    found = []
     with _leased(chosen) as leased, Meter(_bytes_of(leased.lease)) as meter:
-        for each in findings(leased.path, leased.lease):
-            found.append(each)
-            meter.told(int(str(each["bytes"])))
+        found = list(findings(leased.path, leased.lease, meter.told))
     bad = [each for each in found if "error" in each]
     for each in found if chosen.json else bad:
         _say(chosen, each)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any, Final
 
 from server_ng.segments.lease import Lease
+from server_ng.spark.background import beside
 
 __all__ = ["CutRefusedError", "Cutter", "HeldLease", "held", "let_go", "renewing"]
 
@@ -126,11 +127,10 @@ def _answer(line: bytes) -> dict[str, Any]:
 @contextmanager
 def renewing(cutter: Cutter, lease: str, seconds: int) -> Iterator[None]:
     """Renews a lease thrice in its time, until the block is left."""
-    ended = Event()
 
-    def renew() -> None:
+    def renew(left: Event) -> None:
         patience = seconds / 3
-        while not ended.wait(patience):
+        while not left.wait(patience):
             try:
                 cutter.renew(lease, seconds)
                 patience = seconds / 3
@@ -141,13 +141,8 @@ def renewing(cutter: Cutter, lease: str, seconds: int) -> Iterator[None]:
                 # A server that starts again takes the lease up.
                 patience = min(patience, _RENEW_AGAIN_SECONDS)
 
-    thread = Thread(target=renew, name=f"renews-{lease}", daemon=True)
-    thread.start()
-    try:
+    with beside(f"renews-{lease}", renew):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
+from server_ng.spark.background import beside
 from server_ng.spark.meter import Told
 
 if TYPE_CHECKING:
@@ -20,12 +21,11 @@ _LOOK_AGAIN_SECONDS: Final = 0.2
 def watching(context: "SparkContext", total: int, told: Told) -> Iterator[None]:
     """Tells of `total` bytes, as tasks end that this thread asks for in the block; all of them at its end."""
     group = uuid4().hex
-    ended = Event()
     said = 0
 
-    def look() -> None:
+    def look(left: Event) -> None:
         nonlocal said
-        while not ended.wait(_LOOK_AGAIN_SECONDS):
+        while not left.wait(_LOOK_AGAIN_SECONDS):
             # Stages become more while a query is planned: what was told is not taken back.
             more = int(total * _part_done(context, group)) - said
             if more > 0:
@@ -33,15 +33,12 @@ def watching(context: "SparkContext", total: int, told: Told) -> Iterator[None]:
                 said += more
 
     context.setJobGroup(group, "server-ng")
-    thread = Thread(target=look, name="watches-spark", daemon=True)
-    thread.start()
     try:
-        yield
+        with beside("watches-spark", look):
+            yield
     finally:
-        ended.set()
-        thread.join()
         for name in ("spark.jobGroup.id", "spark.job.description"):
-            # Java takes null for none.
+            # None removes a property, as its documentation says and its declared type does not.
             context.setLocalProperty(name, None)  # type: ignore[arg-type]
     told(total - said)
 

@@ -51,7 +51,7 @@ impl BufferPool {
         Some(buffer)
     }
 
-    /// Takes a buffer that is not needed any more. Where there are too many, the smallest goes.
+    /// Takes a buffer that is not needed any more; one without memory is nothing. Where there are too many, the smallest goes.
     pub fn give(&mut self, mut buffer: Buffer) {
         if buffer.capacity() == 0 {
             return;

@@ -20,15 +20,15 @@ pub struct FrameBody<'a> {
 }
 
 impl FrameBody<'_> {
-    /// The bytes; none any more once they were kept.
+    /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.buffer.get(self.frame.start + HEADER_BYTES..self.frame.end).unwrap_or_default()
+        &self.buffer[self.frame.start + HEADER_BYTES..self.frame.end]
     }
 
     /// The bytes from `start` on, to be kept: where they are, if the frame was given memory for that, else copied.
     #[must_use]
-    pub fn keep(&mut self, start: usize) -> Chunk {
+    pub fn keep(self, start: usize) -> Chunk {
         let from = self.frame.start + HEADER_BYTES + start;
         *self.kept_from = Some(HEADER_BYTES + start);
         if self.buffer.is_aligned() && self.buffer.len() == self.frame.end {

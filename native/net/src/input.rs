@@ -71,7 +71,8 @@ impl Input {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// What is here of the frame in progress, and behind it.
+    pub(crate) fn received(&self) -> &[u8] {
         self.buffer.as_deref().map_or(&[], |bytes| &bytes[self.lead..])
     }
 
@@ -80,7 +81,7 @@ impl Input {
         if self.discard > 0 {
             return Look::Starved;
         }
-        let bytes = self.bytes();
+        let bytes = self.received();
         if !self.first_frame_seen && frame::begins_legacy(bytes) {
             return Look::Broken(CloseReason::LegacyFraming);
         }
@@ -106,14 +107,9 @@ impl Input {
         Some(FrameBody { buffer, frame, kept_from: &mut self.kept_from, home: memory.home() })
     }
 
-    /// What is here of the frame in progress.
-    pub(crate) fn received(&self) -> &[u8] {
-        self.bytes()
-    }
-
-    /// Which part of the frame in progress is kept, and how many bytes it has in front of it in its page. While that cannot be
-    /// told, it is taken to be as in the frame before.
-    pub(crate) fn expect(&mut self, kept: Kept, front: usize) {
+    /// Chooses where in a page the frame in progress is received to, so that what is kept of it has `front` bytes in front of
+    /// it there. While it cannot be told where that begins, it is taken to be as in the frame before.
+    pub(crate) fn place(&mut self, kept: Kept, front: usize) {
         let from = match kept {
             Kept::Nothing => None,
             Kept::From(start) => Some(start),
@@ -138,7 +134,7 @@ impl Input {
 
     /// Goes on dropping the bytes of a frame that was answered from its header.
     pub(crate) fn throw_away(&mut self, memory: &mut FrameMemory) {
-        let dropped = self.bytes().len().min(self.discard);
+        let dropped = self.received().len().min(self.discard);
         self.drop_bytes(dropped, memory);
         self.discard -= dropped;
         if dropped > 0 && self.discard == 0 {
@@ -156,12 +152,12 @@ impl Input {
 
     fn drop_bytes(&mut self, count: usize, memory: &mut FrameMemory) {
         let Some(buffer) = &mut self.buffer else { return };
-        // What was kept has gone with its memory.
-        if count > 0 && buffer.capacity() > 0 {
-            buffer.consume(self.lead + count);
-        }
         if count > 0 {
-            self.lead = 0;
+            let lead = std::mem::take(&mut self.lead);
+            // What was kept has gone with its memory.
+            if !buffer.is_empty() {
+                buffer.consume(lead + count);
+            }
         }
         let waiting = match self.habit {
             habit if habit <= INPUT_BYTES_HABITUAL_MAX => habit.next_power_of_two().max(INPUT_BYTES),
@@ -192,7 +188,7 @@ impl Input {
         if self.is_armed() {
             return;
         }
-        let frame_started = self.discard > 0 || !self.bytes().is_empty();
+        let frame_started = self.discard > 0 || !self.received().is_empty();
         self.clock = frame_started.then(|| {
             let started = self.clock.map_or(now, |(started, _)| started);
             (started, started + allowance)

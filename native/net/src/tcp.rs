@@ -292,7 +292,7 @@ impl Connections {
             } else {
                 let Some(body) = connection.input.body(&header, memory) else {
                     let kept = service.kept(&header, connection.input.received());
-                    connection.input.expect(kept, self.limits.kept_front);
+                    connection.input.place(kept, self.limits.kept_front);
                     break Next::Read(Some(header));
                 };
                 let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);

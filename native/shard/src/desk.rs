@@ -21,7 +21,7 @@ use ng_net::{ConnectionId, FrameBody, Kept, Peer, Served, Service};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::primitive::Name;
 use ng_wire::reply::{self, Client, Cluster, Node, POLL_HEADER_BYTES, PollHeader, Position, Registered};
-use ng_wire::request::{self, Credentials, Register, SendMessages};
+use ng_wire::request::{self, Credentials, Register};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
@@ -61,9 +61,6 @@ const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// The largest frame of a request that brings no messages: names, and a block of options of 100,000 bytes at most.
 const COMMAND_FRAME_BYTES_MAX: u32 = 128 * 1024;
-
-/// A frame with messages that is shorter is copied out of its memory: kept with that, it would hold more than it is worth.
-const KEPT_FRAME_BYTES_MIN: u32 = 32 * 1024;
 
 /// Of what no log holds.
 const UNLOGGED: Position = Position { op: 0, commit: 0 };
@@ -188,16 +185,12 @@ impl Desk {
         if !is_permitted(command.row().requirement, peer.bound) {
             return Decision::Denied(ErrorCode::Unauthorized);
         }
-        if command == Command::SendMessages {
-            return self.send(id, peer, header, body);
-        }
-        let body = body.bytes();
         match command {
             Command::Ping => Decision::body(Vec::new()),
             Command::LoginUser | Command::LoginWithPersonalAccessToken => {
                 Decision::evicted(EvictionReason::MalformedLogin)
             }
-            Command::LoginRegister => match (peer.bound, login(body)) {
+            Command::LoginRegister => match (peer.bound, login(body.bytes())) {
                 (Some(bound), Ok(_)) => Decision::Answered(Answer::Session(bound)),
                 (None, Ok(ask)) => self.ask(id, peer, header, ask),
                 (_, Err(reason)) => Decision::evicted(reason),
@@ -206,7 +199,7 @@ impl Desk {
             Command::Logout => self.ask(id, peer, header, Ask::Logout),
             Command::GetMe => Decision::body(me(peer)),
             Command::ClusterMetadata => Decision::body(self.cluster(peer)),
-            Command::DescribeOptions => match request::option_scope(body) {
+            Command::DescribeOptions => match request::option_scope(body.bytes()) {
                 Ok(scope) => {
                     let mut payload = Vec::new();
                     reply::put_options(&mut payload, scope);
@@ -215,21 +208,22 @@ impl Desk {
                 Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
             },
             Command::GetClients => self.ask(id, peer, header, Ask::Clients),
-            Command::GetClient => match request::client_id(body) {
+            Command::GetClient => match request::client_id(body.bytes()) {
                 Ok(client_id) => self.ask(id, peer, header, Ask::Client(client_id)),
                 Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
             },
             Command::Stats => self.ask(id, peer, header, Ask::Stats),
             Command::GetStream | Command::GetStreams | Command::GetTopic | Command::GetTopics => {
-                self.read(command, body)
+                self.read(command, body.bytes())
             }
-            Command::PollMessages => self.poll(id, peer, header, body),
-            Command::GetConsumerOffset => self.stored_offset(id, header, body),
-            Command::StoreConsumerOffset => self.store_offset(id, header, body),
-            Command::DeleteConsumerOffset => self.delete_offset(id, header, body),
-            Command::DeleteSegments => self.delete_segments(id, header, body),
-            _ => match orders::check(command, body) {
-                Some(Ok(())) => self.order(id, peer, header, command, body),
+            Command::SendMessages => self.send(id, peer, header, body),
+            Command::PollMessages => self.poll(id, peer, header, body.bytes()),
+            Command::GetConsumerOffset => self.stored_offset(id, header, body.bytes()),
+            Command::StoreConsumerOffset => self.store_offset(id, header, body.bytes()),
+            Command::DeleteConsumerOffset => self.delete_offset(id, header, body.bytes()),
+            Command::DeleteSegments => self.delete_segments(id, header, body.bytes()),
+            _ => match orders::check(command, body.bytes()) {
+                Some(Ok(())) => self.order(id, peer, header, command, body.bytes()),
                 Some(Err(error)) => Decision::Denied(error),
                 None => Decision::Denied(ErrorCode::FeatureUnavailable),
             },
@@ -492,13 +486,10 @@ impl Service for Desk {
     }
 
     fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept {
-        if header.size < KEPT_FRAME_BYTES_MIN
-            || Operation::from_code(header.operation) != Some(Operation::SendMessages)
-        {
-            return Kept::Nothing;
+        match Operation::from_code(header.operation) {
+            Some(Operation::SendMessages) => messages::kept(header, received),
+            _ => Kept::Nothing,
         }
-        let start = received.get(HEADER_BYTES..).and_then(SendMessages::batch_start);
-        start.map_or(Kept::Unknown, |start| Kept::From(HEADER_BYTES + start))
     }
 
     fn serve(

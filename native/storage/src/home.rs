@@ -81,7 +81,7 @@ impl Home {
     /// One group.
     #[must_use]
     pub fn group(&self, group: u64) -> GroupHome {
-        let directory = self.groups().join(format!("{:02x}/{group:016x}", group & 0xff));
+        let directory = self.groups().join(format!("{:02x}", group & 0xff)).join(group_name(group));
         GroupHome { directory, group }
     }
 
@@ -146,7 +146,7 @@ impl GroupHome {
     /// The name of the group's directory.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{:016x}", self.group)
+        group_name(self.group)
     }
 
     /// The list of segments.
@@ -172,4 +172,8 @@ impl GroupHome {
     pub fn state(&self, op: u64) -> PathBuf {
         self.directory.join(format!("state-{op:020}"))
     }
+}
+
+fn group_name(group: u64) -> String {
+    format!("{group:016x}")
 }

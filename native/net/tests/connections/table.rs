@@ -100,7 +100,7 @@ impl Service for Script {
         let is_oversize = body.is_none();
         let bytes = body.as_ref().map(|body| body.bytes().to_vec());
         if header.code == KEEP {
-            self.kept.extend(body.map(|mut body| Arc::new(body.keep(KEPT_START))));
+            self.kept.extend(body.map(|body| Arc::new(body.keep(KEPT_START))));
         }
         self.served.push((*header, bytes.clone()));
         let large = vec![7; LARGE_BYTES];

@@ -1,7 +1,7 @@
 //! Requests for partitions on their way to the shards that own them.
 
 use ng_catalog::Missing;
-use ng_net::{ConnectionId, FrameBody, Peer};
+use ng_net::{ConnectionId, FrameBody, Kept, Peer};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::replica::Level;
 use ng_wire::reply::POLL_HEADER_BYTES;
@@ -18,6 +18,18 @@ use super::{Decision, Desk};
 use crate::frame::{ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
 use crate::log::{Consumer, Poll, PollStrategy};
 
+/// A frame with messages that is shorter is copied out of its memory: kept with that, it would hold more than it is worth.
+const KEPT_FRAME_BYTES_MIN: u32 = 32 * 1024;
+
+/// Which part of a frame with messages is kept: the batch.
+pub(super) fn kept(header: &RequestHeader, received: &[u8]) -> Kept {
+    if header.size < KEPT_FRAME_BYTES_MIN {
+        return Kept::Nothing;
+    }
+    let start = received.get(HEADER_BYTES..).and_then(SendMessages::batch_start);
+    start.map_or(Kept::Unknown, |start| Kept::From(HEADER_BYTES + start))
+}
+
 impl Desk {
     /// Sends a batch to the log of its partition.
     pub(super) fn send(
@@ -25,7 +37,7 @@ impl Desk {
         id: ConnectionId,
         peer: &mut Peer,
         header: &RequestHeader,
-        mut body: FrameBody<'_>,
+        body: FrameBody<'_>,
     ) -> Decision {
         let Ok(messages) = SendMessages::decode(body.bytes()) else {
             return Decision::Denied(ErrorCode::InvalidCommand);

@@ -185,7 +185,9 @@ impl PlanShell {
                 Ok(None)
             }
             (Step::Append { .. }, Outcome::Written { buffer, result }) => {
-                buffer.into_buffer().into_iter().for_each(|buffer| self.spare.give(buffer));
+                if let Some(buffer) = buffer.into_buffer() {
+                    self.spare.give(buffer);
+                }
                 result.map(|()| None)
             }
             (_, Outcome::Written { result, .. } | Outcome::Synced(result) | Outcome::Named(result)) => {

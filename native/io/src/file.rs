@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{FileType, FlockOperation, FsWord, Mode, OFlags, flock, fstat, fstatfs, open};
 use rustix::io::retry_on_intr;
 
 use crate::error::IoError;
@@ -14,6 +14,7 @@ pub struct File {
     descriptor: OwnedFd,
     direct: bool,
     directory: bool,
+    in_memory: bool,
 }
 
 /// How to open a file.
@@ -60,6 +61,9 @@ impl FileOptions {
 /// Owner writes, group reads: offline readers run under another user of the same group.
 pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::RGRP);
 
+/// The types of file systems that are memory (`statfs(2)`): tmpfs and ramfs.
+const IN_MEMORY: [FsWord; 2] = [0x0102_1994, 0x8584_58f6];
+
 impl File {
     pub(crate) fn open(path: &Path, options: FileOptions) -> Result<Self, IoError> {
         let descriptor = retry_on_intr(|| open(path, options.flags(), FILE_MODE))
@@ -73,7 +77,8 @@ impl File {
             retry_on_intr(|| flock(&descriptor, FlockOperation::NonBlockingLockExclusive))
                 .map_err(|errno| IoError::from_errno("lock", errno))?;
         }
-        Ok(Self { descriptor, direct: options.direct, directory: options.directory })
+        let in_memory = is_in_memory(&descriptor);
+        Ok(Self { descriptor, direct: options.direct, directory: options.directory, in_memory })
     }
 
     /// Whether the file bypasses the page cache.
@@ -81,10 +86,21 @@ impl File {
         self.direct
     }
 
+    /// Whether it is a file without a disk below it.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.in_memory
+    }
+
     /// Whether it is a directory. Its names are metadata, which a sync of data alone may leave behind (ext4 does).
     pub(crate) fn is_directory(&self) -> bool {
         self.directory
     }
+}
+
+/// Whether a descriptor is of a file that is memory. Devices are not, although their names may lie there.
+fn is_in_memory(descriptor: &OwnedFd) -> bool {
+    let is_file = || fstat(descriptor).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file());
+    fstatfs(descriptor).is_ok_and(|system| IN_MEMORY.contains(&system.f_type)) && is_file()
 }
 
 impl AsFd for File {

@@ -19,6 +19,7 @@ pub mod environment;
 pub mod error;
 pub mod exit;
 pub mod file;
+mod file_work;
 pub mod memory;
 mod names;
 pub mod output;

@@ -8,15 +8,11 @@ use std::mem;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use rustix::fs::{fdatasync, fsync};
-use rustix::io::{Errno, pread, pwrite};
-
-use crate::buffer::{Buffer, PAGE};
 use crate::driver::{Handle, Outcome, Token};
 use crate::error::IoError;
 use crate::file::{File, FileOptions};
+use crate::file_work::FileWork;
 use crate::names;
-use crate::output::Output;
 use crate::thread::{self, JoinHandle, ThreadSpec};
 use crate::waker::Waker;
 
@@ -48,14 +44,6 @@ pub(super) enum Work {
     Rename { from: PathBuf, to: PathBuf },
     Link { from: PathBuf, to: PathBuf },
     Remove { path: PathBuf },
-}
-
-/// What is to be done on a file that is open.
-#[derive(Debug)]
-pub(super) enum FileWork {
-    Read { buffer: Buffer, offset: u64 },
-    Write { buffer: Output, offset: u64, sync: bool },
-    Sync,
 }
 
 /// A job that is over.
@@ -185,69 +173,6 @@ impl Job {
         };
         Done { token: self.token, product, syscalls }
     }
-}
-
-impl FileWork {
-    fn run(self, file: &File, syscalls: &mut u64) -> Outcome {
-        match self {
-            Self::Read { mut buffer, offset } => {
-                let result = read(file, &mut buffer, offset, syscalls);
-                Outcome::Read { buffer, result }
-            }
-            Self::Write { buffer, offset, sync: synced } => {
-                let mut result = write(file, &buffer, offset, syscalls);
-                if synced && result.is_ok() {
-                    result = sync(file, syscalls);
-                }
-                Outcome::Written { buffer, result }
-            }
-            Self::Sync => Outcome::Synced(sync(file, syscalls)),
-        }
-    }
-}
-
-fn read(file: &File, buffer: &mut Buffer, offset: u64, syscalls: &mut u64) -> Result<usize, IoError> {
-    let mut total = 0;
-    while buffer.spare() > 0 {
-        *syscalls += 1;
-        match pread(file, buffer.spare_mut(), offset + total as u64) {
-            Ok((filled, _)) => {
-                let count = filled.len();
-                // SAFETY: the kernel wrote `count` bytes at the start of the spare capacity.
-                unsafe { buffer.advance(count) };
-                total += count;
-                // Only the end of a file leaves a direct read at a position from which none can go on.
-                if count == 0 || (file.is_direct() && !total.is_multiple_of(PAGE)) {
-                    break;
-                }
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(IoError::from_errno("read", errno)),
-        }
-    }
-    Ok(total)
-}
-
-fn write(file: &File, bytes: &[u8], offset: u64, syscalls: &mut u64) -> Result<(), IoError> {
-    let mut written = 0;
-    while written < bytes.len() {
-        *syscalls += 1;
-        match pwrite(file, &bytes[written..], offset + written as u64) {
-            // POSIX does not define this answer for a file; going on could last for ever.
-            Ok(0) => return Err(IoError::new("write", libc::EIO)),
-            Ok(count) => written += count,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(IoError::from_errno("write", errno)),
-        }
-    }
-    Ok(())
-}
-
-fn sync(file: &File, syscalls: &mut u64) -> Result<(), IoError> {
-    *syscalls += 1;
-    // Not retried after EINTR or anything else: the kernel may have dropped the pages it failed to write.
-    let synced = if file.is_directory() { fsync(file) } else { fdatasync(file) };
-    synced.map_err(|errno| IoError::from_errno("sync", errno))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -11,7 +11,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fs::Timespec;
 use rustix::io::Errno;
 
-use super::disk::{DiskThreads, Done, FileWork, Job, Product, Work};
+use super::disk::{DiskThreads, Done, Job, Product, Work};
 use super::stream::{ListenerState, SocketState};
 use crate::clock::{self, Instant, WallMicros};
 use crate::driver::{
@@ -20,6 +20,7 @@ use crate::driver::{
 };
 use crate::error::IoError;
 use crate::file::File;
+use crate::file_work::FileWork;
 use crate::socket::{Listener, Socket};
 use crate::table::Table;
 use crate::waker::Waker;
@@ -129,13 +130,14 @@ impl PosixDriver {
         let Some(Resource::File(file)) = self.resources.get(handle) else {
             return Some(Outcome::failed(operation, IoError::stale("disk operation")));
         };
-        let file = Arc::clone(file);
-        let work = match operation {
-            Operation::ReadAt { buffer, offset, .. } => FileWork::Read { buffer, offset },
-            Operation::WriteAt { buffer, offset, sync, .. } => FileWork::Write { buffer, offset, sync },
-            _ => FileWork::Sync,
-        };
-        self.start_on_disk(token, Work::OnFile { handle, file, work })
+        match FileWork::of(operation) {
+            Ok(work) if work.is_only_a_copy(file) => Some(work.run(file, &mut self.counters.syscalls)),
+            Ok(work) => {
+                let file = Arc::clone(file);
+                self.start_on_disk(token, Work::OnFile { handle, file, work })
+            }
+            Err(operation) => Some(Outcome::failed(operation, IoError::stale("disk operation"))),
+        }
     }
 
     fn start_on_disk(&mut self, token: Token, work: Work) -> Option<Outcome> {

@@ -98,7 +98,7 @@ impl UringDriver {
         self.resources.get(handle).filter(|resource| !resource.closing)
     }
 
-    /// Checks an operation and marks its resource as used, or says what is wrong with it.
+    /// Checks an operation and marks its resource as used, or says what became of it.
     fn board(&mut self, operation: Operation) -> Result<(Handle, Work), Outcome> {
         if !offset_is_valid(&operation) {
             return Err(Outcome::failed(operation, IoError::invalid("position")));
@@ -109,7 +109,7 @@ impl UringDriver {
         let Some(resource) = self.resources.get_mut(handle).filter(|resource| !resource.closing) else {
             return Err(Outcome::failed(operation, IoError::stale("operation on a closed handle")));
         };
-        let work = resource.work_of(operation)?;
+        let work = resource.work_of(operation, &mut self.counters.syscalls)?;
         resource.flights += 1;
         Ok((handle, work))
     }

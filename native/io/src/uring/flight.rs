@@ -12,6 +12,7 @@ use crate::buffer::{Buffer, PAGE};
 use crate::driver::{Handle, Outcome, Token};
 use crate::error::IoError;
 use crate::file::File;
+use crate::file_work::FileWork;
 use crate::output::Output;
 use crate::socket::Socket;
 
@@ -38,6 +39,18 @@ pub(super) enum Work {
     Sync { names: bool },
     Names(NameWork),
     Wake { buffer: Buffer },
+}
+
+impl Work {
+    pub(super) fn on_file(work: FileWork, file: &File) -> Self {
+        match work {
+            FileWork::Read { buffer, offset } => {
+                Self::Read { buffer, offset, total: 0, direct: file.is_direct() }
+            }
+            FileWork::Write { buffer, offset, sync } => Self::Write { buffer, offset, written: 0, sync },
+            FileWork::Sync => Self::Sync { names: file.is_directory() },
+        }
+    }
 }
 
 /// What the one completion of a flight is of.

@@ -7,6 +7,7 @@ use super::peer::PeerAddress;
 use crate::driver::{Operation, Outcome};
 use crate::error::IoError;
 use crate::file::File;
+use crate::file_work::FileWork;
 use crate::socket::{Listener, Socket};
 
 #[derive(Debug)]
@@ -52,8 +53,9 @@ impl Resource {
         Self { descriptor, flights: 0, reading: false, writing: false, closing: false }
     }
 
-    /// Turns an operation into work on this resource, if it is of the right kind and the direction is free.
-    pub(super) fn work_of(&mut self, operation: Operation) -> Result<Work, Outcome> {
+    /// Turns an operation into work on this resource, if it is of the right kind and the direction is free, or into its
+    /// outcome.
+    pub(super) fn work_of(&mut self, operation: Operation, syscalls: &mut u64) -> Result<Work, Outcome> {
         match (&self.descriptor, operation) {
             (Descriptor::Listener(_), Operation::Accept { .. }) if self.reading => {
                 Err(Outcome::Accepted(Err(IoError::busy("accept"))))
@@ -79,16 +81,12 @@ impl Resource {
                 self.writing = true;
                 Ok(Work::Send { buffer, sent: 0 })
             }
-            (Descriptor::File(file), Operation::ReadAt { buffer, offset, .. }) => {
-                Ok(Work::Read { buffer, offset, total: 0, direct: file.is_direct() })
-            }
-            (Descriptor::File(_), Operation::WriteAt { buffer, offset, sync, .. }) => {
-                Ok(Work::Write { buffer, offset, written: 0, sync })
-            }
-            (Descriptor::File(file), Operation::Sync { .. }) => Ok(Work::Sync { names: file.is_directory() }),
-            (_, operation) => {
-                Err(Outcome::failed(operation, IoError::stale("operation on another kind of handle")))
-            }
+            (Descriptor::File(file), operation) => match FileWork::of(operation) {
+                Ok(work) if work.is_only_a_copy(file) => Err(work.run(file, syscalls)),
+                Ok(work) => Ok(Work::on_file(work, file)),
+                Err(operation) => Err(unfit(operation)),
+            },
+            (_, operation) => Err(unfit(operation)),
         }
     }
 
@@ -104,4 +102,8 @@ impl Resource {
             | Outcome::Named(_) => {}
         }
     }
+}
+
+fn unfit(operation: Operation) -> Outcome {
+    Outcome::failed(operation, IoError::stale("operation on another kind of handle"))
 }

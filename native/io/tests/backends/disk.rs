@@ -14,6 +14,7 @@ on_every_backend!(
     long_transfers_are_whole,
     many_operations_at_once_all_finish,
     more_operations_than_any_queue_holds_all_finish,
+    files_in_memory_are_not_waited_for,
     direct_transfers_bypass_the_cache,
     a_full_disk_is_an_error_even_with_a_sync,
     a_file_opened_for_reading_cannot_be_written,
@@ -135,6 +136,33 @@ fn more_operations_than_any_queue_holds_all_finish<E: Environment>(environment: 
     let counters = rig.driver.counters();
     assert_eq!((counters.operations, counters.completions), (OPERATIONS as u64, OPERATIONS as u64));
     assert_eq!(counters.overflows > 0, environment.name() == "uring");
+}
+
+fn files_in_memory_are_not_waited_for<E: Environment>(environment: &E) {
+    let scratch = Scratch::in_memory(&format!("memory-{}", environment.name()));
+    let mut rig = rig(environment);
+    let file = open(environment, &mut rig, &scratch.file("f"), FileOptions::WRITE);
+    let short = pattern(777);
+    let write = rig.submit(Operation::WriteAt {
+        file,
+        buffer: Buffer::from(short.clone()).into(),
+        offset: 5,
+        sync: true,
+    });
+    let wanted = rig.submit(Operation::ReadAt { file, buffer: Buffer::with_capacity(777), offset: 5 });
+    let sync = rig.submit(Operation::Sync { file });
+    rig.poll();
+    written(rig.take(write).expect("it was only a copy")).1.expect("room in memory");
+    let (back, result) = read(rig.take(wanted).expect("it was only a copy"));
+    assert_eq!((result, &back[..]), (Ok(777), &short[..]));
+    synced(rig.take(sync).expect("there is nothing to wait for")).expect("memory cannot fail");
+
+    // What would keep the others waiting is somebody else's to copy.
+    let long = pattern((2 << 20) + 5);
+    let write = Operation::WriteAt { file, buffer: Buffer::from(long.clone()).into(), offset: 0, sync: true };
+    written(rig.run(write)).1.expect("room in memory");
+    let wanted = Operation::ReadAt { file, buffer: Buffer::with_capacity(long.len()), offset: 0 };
+    assert!(read(rig.run(wanted)).0[..] == long[..]);
 }
 
 fn direct_transfers_bypass_the_cache<E: Environment>(environment: &E) {

@@ -207,8 +207,17 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(test: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the build's own directory");
+        Self::below(env!("CARGO_TARGET_TMPDIR"), test)
+    }
+
+    /// On a file system that is memory.
+    pub(crate) fn in_memory(test: &str) -> Self {
+        Self::below("/dev/shm", test)
+    }
+
+    fn below(directory: &str, test: &str) -> Self {
+        let path = PathBuf::from(directory).join(format!("{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a place for scratch files");
         Self { path }
     }
 

@@ -11,10 +11,10 @@ use thiserror::Error;
 use crate::held_file::open_when_free;
 use crate::journal::JournalFault;
 use crate::journal::shell::file_name;
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal};
 use crate::store::plan::{Plan, PlanFault, Step};
 use crate::store::shell::PlanShell;
-use crate::superblock::FILE_BYTES;
+use crate::superblock::{Elected, FILE_BYTES, Superblock};
 use crate::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter};
 
 /// What work that needs its own driver asks of it.
@@ -188,12 +188,12 @@ impl<'a, E: Environment> Hands<'a, E> {
         self.run(vec![Step::Remove(path.to_owned())]).map(|_| ())
     }
 
-    /// Opens a superblock that a process which has just been killed may still hold, and reads it.
+    /// Opens a superblock that a process which has just been killed may still hold, and reads what is in force.
     pub(crate) fn open_superblock(
         &mut self,
         path: &Path,
         direct: bool,
-    ) -> Result<(Handle, Vec<u8>), BootError> {
+    ) -> Result<(Handle, Elected), BootError> {
         let options = FileOptions { create: false, direct, lock: true, ..FileOptions::WRITE };
         let opened = open_when_free(self.environment, self.driver, path, options);
         let handle = opened.map_err(|error| {
@@ -202,14 +202,20 @@ impl<'a, E: Environment> Hands<'a, E> {
             }
             BootError::io(path)(error)
         })?;
-        let bytes = self.read_pages(path, handle)?;
+        let (bytes, unread) = self.read_pages(path, handle)?;
         self.shell.keep(path.to_owned(), handle);
-        Ok((handle, bytes))
+        let elected = Superblock::elect(&bytes).map_err(|refusal| match unread {
+            // What could not be read may be as it should: nobody is told to begin anew because of that.
+            Some(error) if refusal.reason == Reason::NoQuorum => BootError::io(path)(error),
+            _ => BootError::refused(path)(refusal),
+        })?;
+        Ok((handle, elected))
     }
 
-    /// What can be read of a superblock's pages: one that cannot counts as zero, for there are four.
-    fn read_pages(&mut self, path: &Path, file: Handle) -> Result<Vec<u8>, BootError> {
+    /// What can be read of a superblock's pages: one that cannot counts as zero, for there are four. And why one cannot.
+    fn read_pages(&mut self, path: &Path, file: Handle) -> Result<(Vec<u8>, Option<IoError>), BootError> {
         let mut bytes = Vec::with_capacity(FILE_BYTES);
+        let mut unread = None;
         for offset in (0..FILE_BYTES).step_by(crate::PAGE) {
             let read =
                 Operation::ReadAt { file, buffer: Buffer::aligned(crate::PAGE), offset: offset as u64 };
@@ -221,10 +227,12 @@ impl<'a, E: Environment> Hands<'a, E> {
             }
             match completions.remove(0).outcome {
                 Outcome::Read { buffer, result: Ok(_) } => bytes.extend_from_slice(&buffer),
-                _ => bytes.resize(offset + crate::PAGE, 0),
+                Outcome::Read { result: Err(error), .. } => unread = Some(error),
+                _ => {}
             }
+            bytes.resize(offset + crate::PAGE, 0);
         }
-        Ok(bytes)
+        Ok((bytes, unread))
     }
 
     /// Writes what `writer` has begun with `step`, until it is in force.

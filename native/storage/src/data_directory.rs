@@ -200,8 +200,7 @@ impl<E: Environment> DataDirectory<E> {
         name: JournalName,
     ) -> Result<(Handle, SuperblockWriter), BootError> {
         let path = home.superblock();
-        let (file, bytes) = hands.open_superblock(&path, self.settings.direct)?;
-        let elected = Superblock::elect(&bytes).map_err(BootError::refused(&path))?;
+        let (file, elected) = hands.open_superblock(&path, self.settings.direct)?;
         let found = &elected.superblock;
         let foreign = |what| Err(BootError::Foreign { path: path.clone(), what });
         if (found.cluster, found.node) != (layout.cluster, layout.node) {

@@ -13,4 +13,5 @@ mod rig;
 #[path = "../store/rig.rs"]
 #[allow(dead_code, reason = "the tests of the store use all of it")]
 mod store_rig;
+mod superblocks;
 mod sweeping;

@@ -192,14 +192,19 @@ impl Replica {
             effects.dropped(if ok.view < self.view { Drop::OlderView } else { Drop::Status });
             return;
         }
-        let quorum = u32::from(self.quorums.replication)
-            - u32::from(self.planted.has(Plant::SmallQuorum) && self.quorums.replication > 1);
         let same = |header: PrepareHeader| header.checksum == ok.checksum;
         if let Some(slot) = self.window.get_mut(ok.op)
             && slot.header.is_some_and(same)
         {
             slot.acks |= 1 << from;
         }
+        self.commit_acknowledged();
+    }
+
+    /// Commits what a quorum acknowledged and nothing is missing in front of.
+    pub(crate) fn commit_acknowledged(&mut self) {
+        let quorum = u32::from(self.quorums.replication)
+            - u32::from(self.planted.has(Plant::SmallQuorum) && self.quorums.replication > 1);
         while self.window.get(self.commit_max.next()).is_some_and(|slot| slot.acks.count_ones() >= quorum) {
             self.commit_max = self.commit_max.next();
         }

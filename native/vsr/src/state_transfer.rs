@@ -52,7 +52,10 @@ impl Replica {
         }
         effects.push(Effect::Install { after, anchor });
         if self.status == Status::Normal {
-            // What came behind the state while it was on its way.
+            // What came behind the state while it was on its way, and what others acknowledged of that: neither comes again.
+            if self.is_primary() {
+                self.commit_acknowledged();
+            }
             self.repair(effects);
         } else {
             self.ask_for_view(self.setup.primary(self.probed_view().unwrap_or(self.view)), effects);

@@ -43,6 +43,23 @@ fn a_state_that_ends_before_what_was_executed_is_of_no_use() {
     assert_eq!(hand.replica.commit_min(), Op(5));
 }
 
+/// Once a primary that took over a state forgot what all had acknowledged behind it: nobody says so again, and the group stood
+/// still for as long as the view lived.
+#[test]
+fn what_a_quorum_acknowledged_behind_a_state_is_committed() {
+    let log = log();
+    let mut hand = Hand::primary(&log[..=3]);
+    hand.step(Event::Unreadable { op: Op(1), checksum: log[1].checksum });
+    for from in [0, 1] {
+        hand.ok(from, &log[3]);
+    }
+    assert_eq!(hand.replica.commit_max(), Op(0), "what is in front of it may not be committed");
+    hand.hear(0, Message::TransferOffer(TransferOffer { view: View(1), commit_max: Op(2), anchor: log[2] }));
+    hand.step(Event::Fetched { anchor: log[2], clients: None });
+    assert_eq!(hand.replica.commit_max(), Op(3));
+    assert!(hand.done.contains(&Effect::Apply(log[3])), "{:?}", hand.done);
+}
+
 /// The last operation of a state that is far ahead of what the test replicas have.
 fn far_ahead() -> PrepareHeader {
     PrepareHeader { op: Op(100), ..log()[6] }.sealed()

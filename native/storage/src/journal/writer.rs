@@ -171,7 +171,10 @@ impl PrepareJournal {
     /// Where the newest copy of an op is, if it counts.
     #[must_use]
     pub fn locate(&self, group: u64, op: u64) -> Option<Located> {
-        self.groups.locate(group, op)
+        let located = self.groups.locate(group, op)?;
+        // A read beside the write of its block may come first and find what was there before.
+        let is_being_written = self.writing.is_some_and(|block| block.sequence == located.position.block);
+        Some(Located { file: located.file.filter(|_| !is_being_written), ..located })
     }
 
     /// Every op that counts, with its group.

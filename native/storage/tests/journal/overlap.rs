@@ -80,3 +80,17 @@ fn a_block_is_written_while_the_one_before_it_is_synced() {
     assert_eq!(wanted(&mut effects), ["durable"]);
     assert!(journal.is_quiet());
 }
+
+/// Once a record that was appended again to free its old file was looked for where the write of its block was still under way:
+/// a node of its own read what was there before, took the record for lost, and ended.
+#[test]
+fn a_record_has_no_place_until_its_block_is_written() {
+    let mut effects = Vec::new();
+    let mut journal = journal(&mut effects);
+    append(&mut journal, 1, &mut effects);
+    assert_eq!(wanted(&mut effects), ["write and sync"]);
+    let file = |journal: &PrepareJournal| journal.locate(1, 1).expect("it counts").file;
+    assert_eq!(file(&journal), None);
+    written(&mut journal, &mut effects);
+    assert!(file(&journal).is_some());
+}

@@ -5,6 +5,10 @@ use ng_wire::replica::{Message, Op, Prepare, RequestPrepares, View};
 use crate::effect::{Drop, Effects};
 use crate::replica::{Replica, Status};
 
+/// After so many rounds of repair that got nothing, it is asked from the other end for as many: nobody else may have the oldest
+/// place, and what stands here aside for it be the only copy. What is behind proves that, link by link.
+const TURN: u32 = 4;
+
 /// Rounds of repair after which a primary gives up a view whose log it cannot get.
 const PATIENCE: u32 = 20;
 
@@ -28,8 +32,14 @@ impl Replica {
         self.known_head.max(self.commit_max)
     }
 
-    /// Asks for the oldest places that lack: the primary, and one of the others in turn.
+    /// Asks for the oldest places that lack, or for the last one that nothing is known of: the primary, and one of the others
+    /// in turn.
     pub(crate) fn repair(&mut self, effects: &mut Effects) {
+        let unlinked = self.window.last_unknown().filter(|_| self.fruitless / TURN % 2 == 1);
+        self.repair_from(unlinked, effects);
+    }
+
+    fn repair_from(&mut self, unlinked: Option<Op>, effects: &mut Effects) {
         if !self.lacks_something() {
             self.fruitless = 0;
             return;
@@ -43,9 +53,7 @@ impl Replica {
         if self.fetching.is_some() {
             return;
         }
-        let hole = self.window.after(self.commit_min).find(|(_, slot)| !slot.is_present());
-        let first = hole.map_or_else(|| self.window.head().next(), |(op, _)| op);
-        let last = self.wanted_head().max(self.window.head()).min(first.plus(self.setup.limits.repair - 1));
+        let (first, last) = unlinked.map_or_else(|| self.oldest_lacking(), |op| (op, op));
         if last < first {
             return;
         }
@@ -61,11 +69,20 @@ impl Replica {
         }
     }
 
+    fn oldest_lacking(&self) -> (Op, Op) {
+        let hole = self.window.after(self.commit_min).find(|(_, slot)| !slot.is_present());
+        let first = hole.map_or_else(|| self.window.head().next(), |(op, _)| op);
+        let head = self.wanted_head().max(self.window.head());
+        (first, head.min(first.plus(self.setup.limits.repair - 1)))
+    }
+
     /// A place was filled. If it was the last that was asked for, the next ones are asked for at once.
     pub(crate) fn repaired(&mut self, op: Op, effects: &mut Effects) {
         if self.asked_through.take_if(|last| *last == op).is_some() && self.lacks_something() {
             self.fruitless = 0;
-            self.repair(effects);
+            // Where nothing is known in front of it, it was asked for from the other end.
+            let before = self.window.last_unknown().filter(|unknown| *unknown == op.previous());
+            self.repair_from(before, effects);
         }
     }
 

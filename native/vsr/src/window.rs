@@ -93,6 +93,12 @@ impl Window {
         self.slots.iter().enumerate().skip(skip).map(move |(index, slot)| (base.plus(index as u64 + 1), slot))
     }
 
+    /// The last place of which nothing is known. What stands behind it says what belongs there.
+    pub(crate) fn last_unknown(&self) -> Option<Op> {
+        let index = self.slots.iter().rposition(|slot| slot.header.is_none())?;
+        Some(self.anchor.op.plus(index as u64 + 1))
+    }
+
     /// Puts an operation whose body is here into its place; places that this skips are unknown.
     pub(crate) fn place(&mut self, header: PrepareHeader, position: Position) {
         while self.head() < header.op.previous() {

@@ -1,9 +1,11 @@
 //! A journal from which a record between others is missing.
 
-use ng_wire::replica::{Message, Op, PrepareHeader, ProbeReply, RequestStartView, Standing, Tail, View};
+use ng_wire::replica::{
+    Message, Op, PrepareHeader, ProbeReply, RequestPrepares, RequestStartView, Standing, Tail, View,
+};
 
 use super::hand::{Hand, following, log, setup, start_view, taken_over};
-use crate::{Directory, Effect, Effects, Record, Recovery, Replica, Status};
+use crate::{Directory, Effect, Effects, Event, Record, Recovery, Replica, Status};
 
 /// What a replica hands out for execution as soon as it is opened on these records, with a loss after the first of them.
 fn executed_at_once(before: &[Record], lost: bool, after: &[Record]) -> Vec<PrepareHeader> {
@@ -82,5 +84,51 @@ fn a_view_that_a_record_names_is_not_gone_back_from() {
         assert_eq!((hand.replica.status(), hand.appended()), (Status::Blank, vec![]));
         hand.hear(1, start_view(View(4), Op(4), Hand::NONCE, &log()[4..5]));
         assert_eq!((hand.replica.status(), hand.replica.view()), (Status::Normal, View(4)));
+    }
+}
+
+/// Once two of three replicas waited for each other: the only copy of an operation lay aside in one of them, which asked for
+/// that operation and not for those behind it, which would have proved it. The third had a state that could not be read.
+#[test]
+fn what_lies_aside_is_proved_by_what_others_hold_behind_it() {
+    let mut log = log();
+    for op in 6..8 {
+        log.push(following(&log[op], View(1)));
+    }
+    let records = [taken_over(View(1), Op::ZERO, &log[..1]), Record::Prepare(log[1])];
+    let mut hand = Hand::start(setup(0, 3), &records, None);
+    hand.hear(2, start_view(View(2), Op(8), Hand::NONCE, &log[8..]));
+    let mut rounds = 0;
+    while hand.replica.commit_min() < Op(8) && rounds < 60 {
+        rounds += 1;
+        hand.wait();
+        let asked: Vec<RequestPrepares> = (1..3)
+            .flat_map(|to| hand.sent(to))
+            .filter_map(
+                |message| if let Message::RequestPrepares(asked) = message { Some(*asked) } else { None },
+            )
+            .collect();
+        for header in log[2..].iter().filter(|header| asked.iter().any(|asked| holds(asked, header.op))) {
+            hand.prepare(1, View(2), *header);
+            execute(&mut hand);
+        }
+    }
+    assert_eq!(hand.replica.commit_min(), Op(8), "after {rounds} rounds");
+}
+
+fn holds(asked: &RequestPrepares, op: Op) -> bool {
+    (asked.first..=asked.last).contains(&op)
+}
+
+/// Executes what was handed out, and what is handed out for that.
+fn execute(hand: &mut Hand) {
+    let handed = |hand: &Hand| {
+        let apply = |effect: &Effect| if let Effect::Apply(header) = effect { Some(*header) } else { None };
+        hand.done.iter().filter_map(apply).collect::<Vec<_>>()
+    };
+    let mut waiting = handed(hand);
+    while !waiting.is_empty() {
+        hand.step(Event::Applied { header: waiting.remove(0), reply: Vec::new() });
+        waiting.extend(handed(hand));
     }
 }

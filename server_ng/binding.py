@@ -380,11 +380,14 @@ def newest_offsets(table: Buffer, horizon: int) -> Buffer:
 def compact_segment(
     piece: Buffer, asked: Sequence[int], key: bytes, newest: Buffer, room: Buffer
 ) -> Compacted:
-    """Copies batches into `room`, which is as long as the piece, without messages that others replaced."""
+    """Copies batches into `room`, which is as long as the piece, without messages that others replaced.
+
+    `asked` is the walk, whether ids stand in for keys, and whether each offset is a message with an identity.
+    """
     told = ffi.new("uint64_t[7]")
     data, offsets = ffi.from_buffer(piece), ffi.from_buffer(newest)
     into = ffi.from_buffer(room, require_writable=True)
-    numbers = ffi.new("uint64_t[4]", list(asked))
+    numbers = ffi.new("uint64_t[5]", list(asked))
     written = _checked(
         lib.codec_compact(
             data, len(data), numbers, key, len(key), offsets, len(offsets), into, len(into), told

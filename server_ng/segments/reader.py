@@ -23,7 +23,7 @@ class Step(Protocol):
 
     @property
     def consumed(self) -> int:
-        """Bytes that it is done with."""
+        """Bytes that it is done with; more than the piece has, if headers told it enough."""
 
     @property
     def after(self) -> int:
@@ -68,6 +68,8 @@ class SegmentReader:
         except OSError as error:
             raise SegmentReadError(self._path, f"it cannot be opened: {error.strerror}") from error
         self._buffer = bytearray()
+        self._held = 0, 0
+        """Where in the segment the bytes begin that the buffer holds, and how many they are."""
         self._after = cut.first_offset
         """No message of a lower offset is still to come."""
 
@@ -131,11 +133,12 @@ class SegmentReader:
         A call that stops because it is full is made again with what is left.
         """
         cut = self._cut
-        position, after, wanted = 0, cut.first_offset, 0
+        position, after, length = 0, cut.first_offset, piece_bytes
         while position < cut.bytes:
-            piece = self._read(position, max(piece_bytes, wanted))
+            piece = self._read(position, length)
             while True:
                 step = take(piece, (cut.bytes - position, after, self._partition))
+                is_passed_over = step.consumed > len(piece)
                 piece = piece[step.consumed :]
                 position += step.consumed
                 after = step.after
@@ -146,7 +149,7 @@ class SegmentReader:
                 raise DamagedSegmentError(self._path, position, after, step.sentence)
             if step.stop == _END:
                 break
-            wanted = step.wanted
+            length = _PROBE_BYTES if is_passed_over else max(piece_bytes, step.wanted)
         self._check_end(position, after)
 
     def _check_end(self, position: int, after: int) -> None:
@@ -197,12 +200,10 @@ class SegmentReader:
         return 0 if here is None else length
 
     def _read(self, position: int, length: int) -> memoryview:
-        """Valid bytes from a position on, at most so many."""
+        """Valid bytes from a position on, at most so many; they stay what they are until the next call."""
         length = min(length, self._cut.bytes - position)
-        if len(self._buffer) < length:
-            self._buffer = bytearray(length)
+        read = self._keep(position, length)
         room = memoryview(self._buffer)[:length]
-        read = 0
         while read < length:
             try:
                 some = os.preadv(self._descriptor, [room[read:]], position + read)
@@ -212,7 +213,23 @@ class SegmentReader:
                 reason = f"the file ends, but {self._cut.bytes} bytes of it are valid"
                 raise DamagedSegmentError(self._path, position + read, self._after, reason)
             read += some
+            self._held = position, max(read, self._held[1])
         return room
+
+    def _keep(self, position: int, length: int) -> int:
+        """Moves what the buffer holds from a position on to its front; how much of what is wanted that is.
+
+        The batch at the end of a piece is mostly cut short: what is here of it is not read again.
+        """
+        begins, held = self._held
+        kept = max(0, begins + held - position) if position >= begins else 0
+        buffer = self._buffer if len(self._buffer) >= length else bytearray(length)
+        if kept:
+            start = position - begins
+            # From view to view: what overlaps is moved as it must be.
+            memoryview(buffer)[:kept] = memoryview(self._buffer)[start : start + kept]
+        self._buffer, self._held = buffer, (position, kept)
+        return min(kept, length)
 
 
 def _decode(

@@ -1,6 +1,7 @@
 """Topics compacted, against a dictionary: the newest message of each key, in the bytes it was sent in."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,14 +40,16 @@ def keyed(offset: int, key: int | None, *, deleted: bool) -> Message:
     return Message(offset, b"payload %d" % offset, found + (TRUE if deleted else b""), identity=offset % 5)
 
 
-def written(history: History, partition: int = 0, *, active: bool = True) -> list[WrittenSegment]:
-    """The segments of a partition; the last one is still written to."""
+def written(
+    history: History, partition: int = 0, *, active: bool = True, gap: int = 2
+) -> list[WrittenSegment]:
+    """The segments of a partition, `gap` offsets between batches; the last one is still written to."""
     found, at = [], 3
     for number, batches in enumerate(history):
         messages = []
         for batch in batches:
             messages.append([keyed(at + n, key, deleted=dead) for n, (key, dead) in enumerate(batch)])
-            at += len(batch) + 2
+            at += len(batch) + gap
         sealed = not active or number + 1 < len(history)
         found.append(segment(messages, partition=partition, group=PARTITIONS[partition], sealed=sealed))
     return found
@@ -107,20 +110,26 @@ def held(server: CuttingServer) -> HeldLease:
     return Cutter(server.control).cut("orders", "events", seconds=60)
 
 
-messages = st.lists(st.tuples(st.none() | st.integers(0, 6), st.booleans()), min_size=1, max_size=8)
-histories = st.lists(st.lists(messages, min_size=1, max_size=4), min_size=1, max_size=6)
+def histories(keys: st.SearchStrategy[int | None]) -> st.SearchStrategy[History]:
+    """Some segments of some batches."""
+    messages = st.lists(st.tuples(keys, st.booleans()), min_size=1, max_size=8)
+    return st.lists(st.lists(messages, min_size=1, max_size=4), min_size=1, max_size=6)
 
 
-@given(first=histories, second=histories, deduplicate=st.booleans())
+SOME_KEYED = histories(st.none() | st.integers(0, 6))
+ALL_KEYED = histories(st.integers(0, 6))
+
+
+@given(first=SOME_KEYED, second=ALL_KEYED, deduplicate=st.booleans(), gap=st.sampled_from([0, 2]))
 @settings(deadline=None, max_examples=30)
 @pytest.mark.timeout(180)
 def test_the_newest_message_of_each_key_is_left(
-    tmp_path_factory: pytest.TempPathFactory, first: History, second: History, deduplicate: bool
+    tmp_path_factory: pytest.TempPathFactory, first: History, second: History, deduplicate: bool, gap: int
 ) -> None:
     folder = tmp_path_factory.mktemp("compaction")
     rules = Rules(segment_bytes=3_000, tombstones_after=0, deduplicate=deduplicate)
     with CuttingServer(folder) as server:
-        server.holds({0: written(first), 1: written(second, 1)}, groups=PARTITIONS)
+        server.holds({0: written(first, gap=gap), 1: written(second, 1, gap=gap)}, groups=PARTITIONS)
         before = held(server)
         compacted(server, rules)
         after = held(server)
@@ -143,6 +152,34 @@ def test_the_newest_message_of_each_key_is_left(
         assert again.adopted == 0 or frames(last.path, last.lease.partitions[0].segments, 0) == frames(
             after.path, after.lease.partitions[0].segments, 0
         )
+
+
+def test_batches_of_which_nothing_stays_are_not_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = bytes(2_000)
+    batches = [
+        [Message(at + n, payload, headers({"key": b"%d" % n}), identity=n) for n in range(200)]
+        for at in range(0, 4_000, 200)
+    ]
+    sealed = segment(batches, partition=0, group=PARTITIONS[0], sealed=True)
+    active = segment([[keyed(4_000, 9, deleted=False)]], partition=0, group=PARTITIONS[0], sealed=False)
+    read: list[int] = []
+    preadv = os.preadv
+
+    def counted(descriptor: int, buffers: Sequence[memoryview], position: int) -> int:
+        read.append(preadv(descriptor, buffers, position))
+        return read[-1]
+
+    with CuttingServer(tmp_path) as server:
+        server.holds({0: [sealed, active], 1: []}, groups=PARTITIONS)
+        monkeypatch.setattr("server_ng.segments.reader.os.preadv", counted)
+        compacted(server, SMALL)
+        # Once for the survey; then the front of each batch, and the last one whole.
+        assert sum(read) < 1.5 * sealed.cut.bytes
+        leased = held(server)
+        (kept, _) = leased.lease.partitions[0].segments
+        assert [row[0] for row in frames(leased.path, [kept], 0)] == list(range(3_800, 4_000))
 
 
 EVERY_KEY: History = [[[(key, False) for key in range(5)]] for _ in range(4)]

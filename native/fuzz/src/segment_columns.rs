@@ -84,9 +84,14 @@ fn newest_of(segment: &[u8], walk: &Walk, identifier: &Identifier<'_>) {
     assert!(table.len() as u64 <= noted.identified || noted.stop == Stop::Full);
     let newest: Vec<u8> = table.winners(0).into_iter().flat_map(u64::to_le_bytes).collect();
     let mut into = Vec::new();
-    let done = compact(segment, walk, identifier, &newest, &mut into);
+    let done = compact(segment, walk, identifier, false, &newest, &mut into);
     if noted.stop == Stop::End {
         assert_eq!(done.messages, noted.messages - noted.identified + table.len() as u64);
+    }
+    if noted.stop == Stop::End && noted.identified == noted.after {
+        let mut same = Vec::new();
+        let done_unread = compact(segment, walk, identifier, true, &newest, &mut same);
+        assert_eq!((done_unread.messages, same), (done.messages, into));
     }
 }
 

@@ -1,6 +1,6 @@
 """A run of segments, written as one without the messages that were replaced."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,6 +41,8 @@ class Merge:
     identity: Identity
     newest: Newest
     tombstones: bool
+    dense: Set[SegmentCut]
+    """Segments of which each offset is a message that is about something."""
 
 
 def merge(of: Merge, run: Run, told: Told) -> Output:
@@ -94,10 +96,15 @@ def _steps(of: Merge, run: Run, writer: SealedWriter) -> Iterator[binding.Compac
         if run.placeholder is not None and segment is run.inputs[-1]:
             newest = memoryview(run.placeholder.to_bytes(8, "little")).cast("Q")
 
+        rules = by_id, segment in of.dense
+
         def take(
-            piece: memoryview, walk: tuple[int, int, int], newest: memoryview = newest
+            piece: memoryview,
+            walk: tuple[int, int, int],
+            newest: memoryview = newest,
+            rules: tuple[bool, bool] = rules,
         ) -> binding.Compacted:
-            return binding.compact_segment(piece, (*walk, by_id), key, newest, writer.room(len(piece)))
+            return binding.compact_segment(piece, (*walk, *rules), key, newest, writer.room(len(piece)))
 
         with SegmentReader(of.directory, segment, of.cut.partition) as reader:
             yield from reader.steps(take, piece_bytes=PIECE_BYTES)

@@ -49,7 +49,10 @@ def compact(task: PartitionTask, told: Told = untold) -> Compacted:
         # A worker that died in the middle of it left what is of no use.
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        merging = Merge(task.directory, task.cut, task.rules.identity, found.newest, planned.tombstones)
+        dense = frozenset(tally.segment for tally in found.tallies if tally.is_dense)
+        merging = Merge(
+            task.directory, task.cut, task.rules.identity, found.newest, planned.tombstones, dense
+        )
         outputs = [merge(merging, run, told) for run in planned.runs]
         for each in (folder.parent, task.directory):
             sync_directory(each)

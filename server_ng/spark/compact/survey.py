@@ -33,6 +33,11 @@ class Tally:
     newest_and_tombstones: int
     """The same with tombstones that may go."""
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether each offset, from its first to its last, is a message that is about something."""
+        return self.identified == self.segment.last_offset - self.segment.first_offset + 1
+
     def live(self, *, tombstones: bool) -> int:
         """Messages that stay."""
         newest = self.newest_and_tombstones if tombstones else self.newest

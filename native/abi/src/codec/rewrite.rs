@@ -54,12 +54,13 @@ pub unsafe extern "C" fn codec_rewrite(
 /// Copies batches of a segment without the messages that have an identity and are not the newest of it; returns the number of
 /// bytes.
 ///
-/// `asked` and `key` are those of `codec_newest_add`, and `newest` offsets as `codec_newest_offsets` tells them. `told` gets
-/// bytes consumed, lowest offset of the next batch, messages kept, least and greatest timestamp of their batches (2^64 - 1
+/// `asked` and `key` are those of `codec_newest_add`, with a fifth number: whether each offset of the segment is a message that
+/// has an identity. Then batches of which nothing stays are passed over by their headers, and the bytes consumed may be more
+/// than the piece has. `newest` holds offsets as `codec_newest_offsets` tells them. `told` gets bytes consumed, lowest offset of the next batch, messages kept, least and greatest timestamp of their batches (2^64 - 1
 /// and 0: none), why it ended, bytes needed. As many bytes as the piece has are always enough.
 ///
 /// # Safety
-/// `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to four numbers, `key` to
+/// `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to five numbers, `key` to
 /// `key_length` bytes, `newest` to `newest_length` bytes; `buffer` points to `capacity` writable bytes, `told` to seven
 /// writable numbers.
 #[unsafe(no_mangle)]
@@ -82,12 +83,12 @@ pub unsafe extern "C" fn codec_compact(
         let newest = unsafe { bytes::view_unbounded(newest, newest_length) }?;
         // SAFETY: passed on as the caller gave it.
         let key = unsafe { bytes::copy_in(key, key_length) }?;
-        // SAFETY: the caller vouches for four numbers.
-        let [valid, after, partition, by_id]: [u64; 4] = unsafe { bytes::numbers(asked) }?;
+        // SAFETY: the caller vouches for five numbers.
+        let [valid, after, partition, by_id, dense]: [u64; 5] = unsafe { bytes::numbers(asked) }?;
         let identifier = Identifier { rule: key_rule(&key)?, by_id: by_id != 0 };
         let mut written = Vec::with_capacity(piece.len());
         let walk = Walk { valid, after, partition, hashed: true };
-        let done = compact(piece, &walk, &identifier, newest, &mut written);
+        let done = compact(piece, &walk, &identifier, dense != 0, newest, &mut written);
         let (stop, wanted) = told_of(done.stop);
         let (least, greatest) = done.times.unwrap_or((u64::MAX, 0));
         let numbers = [done.consumed as u64, done.after, done.messages, least, greatest, stop, wanted];

@@ -65,7 +65,7 @@ fn newest(segments: &[&[u8]], identifier: &Identifier<'_>, horizon: u64) -> (Vec
 fn compacted(segment: &[u8], identifier: &Identifier<'_>, newest: &[u64]) -> (Vec<u8>, Vec<Row>) {
     let newest: Vec<u8> = newest.iter().flat_map(|offset| offset.to_le_bytes()).collect();
     let mut into = Vec::new();
-    let done = compact(segment, &walk(segment.len()), identifier, &newest, &mut into);
+    let done = compact(segment, &walk(segment.len()), identifier, false, &newest, &mut into);
     assert_eq!((done.stop, done.consumed), (Stop::End, segment.len()));
     let (rows, read) = call(&into, &walk(into.len()), &EVERYTHING);
     assert_eq!((read.stop, done.messages), (Stop::End, rows.len() as u64));
@@ -110,6 +110,62 @@ proptest! {
         prop_assert_eq!(rows, survivors);
         prop_assert_eq!(compacted(&bytes, &identifier, &offsets).0, bytes, "again it changes nothing");
     }
+}
+
+/// Batches of messages that all have a key, one offset behind the other.
+fn dense_segment(batches: &[Vec<u8>]) -> Vec<u8> {
+    let (mut bytes, mut base) = (Vec::new(), 100);
+    for keys in batches {
+        let mut batch = BatchBuilder::new(0);
+        for key in keys {
+            batch = batch.message(1, 0, b"payload", &header(b"key", 1, &[*key]));
+        }
+        let mut batch = batch.finish();
+        stamp(&mut batch, PARTITION, base, 1_000).expect("a good batch");
+        bytes.extend_from_slice(&batch);
+        base += keys.len() as u64;
+    }
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn what_is_dead_by_its_header_is_not_read(
+        batches in prop::collection::vec(prop::collection::vec(0_u8..9, 1..6), 1..20), piece_bytes in 256_usize..2_000,
+    ) {
+        let whole = dense_segment(&batches);
+        let (offsets, _) = newest(&[&whole], &BY_HEADER, 0);
+        let (expected, _) = compacted(&whole, &BY_HEADER, &offsets);
+        let kept: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+        let (mut into, mut at, mut wanted, mut walk) = (Vec::new(), 0, 0, walk(whole.len()));
+        loop {
+            let end = whole.len().min(at + piece_bytes.max(wanted));
+            let done = compact(&whole[at..end], &walk, &BY_HEADER, true, &kept, &mut into);
+            at += done.consumed;
+            (walk.after, walk.valid) = (done.after, (whole.len() - at) as u64);
+            match done.stop {
+                Stop::End => break,
+                Stop::More(bytes) => wanted = usize::try_from(bytes).expect("a short batch"),
+                stop => prop_assert!(false, "{:?}", stop),
+            }
+        }
+        prop_assert_eq!((at, walk.after), (whole.len(), 100 + batches.concat().len() as u64));
+        prop_assert_eq!(into, expected);
+    }
+}
+
+#[test]
+fn the_body_of_a_dead_batch_may_be_anything() {
+    let mut bytes = dense_segment(&[vec![1, 2], vec![1, 2], vec![3]]);
+    bytes[300] ^= 1;
+    let newest: Vec<u8> = [102_u64, 103, 104].into_iter().flat_map(u64::to_le_bytes).collect();
+    let mut into = Vec::new();
+    let done = compact(&bytes, &walk(bytes.len()), &BY_HEADER, true, &newest, &mut into);
+    assert_eq!((done.stop, done.messages, done.after), (Stop::End, 3, 105));
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    let done = compact(&bytes, &walk(bytes.len()), &BY_HEADER, true, &newest, &mut into);
+    assert!(matches!(done.stop, Stop::Damaged(_)), "what stays is verified: {done:?}");
 }
 
 #[test]
@@ -169,7 +225,7 @@ fn what_rotted_is_neither_counted_nor_sealed_again() {
     assert!(matches!(noted.stop, Stop::Damaged(_)));
     assert_eq!((noted.identified, table.len()), (1, 1));
     let mut into = Vec::new();
-    let done = compact(&bytes, &walk(bytes.len()), &BY_HEADER, &100_u64.to_le_bytes(), &mut into);
+    let done = compact(&bytes, &walk(bytes.len()), &BY_HEADER, false, &100_u64.to_le_bytes(), &mut into);
     assert!(matches!(done.stop, Stop::Damaged(_)));
     assert_eq!(done.messages, 1);
 }

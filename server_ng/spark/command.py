@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.segments.lease import Lease
@@ -23,6 +23,7 @@ from server_ng.spark.status import JobStatus
 
 __all__ = ["main"]
 
+_KINDS: Final = ("parquet", "iceberg", "delta")
 _EPILOG = (
     "Exit status: 0 done, 3 nothing to do, 4 fenced, 5 data loss, 6 corrupt input, 75 try later, 78 usage."
 )
@@ -65,7 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     gc = commands.add_parser("gc", help="end leases, and remove files, that no job will come back for")
     gc.add_argument("--control", type=Path, help="control.sock of the server that holds the leases")
     gc.add_argument("leases", nargs="*", metavar="LEASE", help="ids as status prints them")
-    gc.add_argument("--target", type=Path, help="a Parquet table: remove what dead jobs left in it")
+    gc.add_argument("--target", help="a table, as of export: remove what dead jobs left in it")
+    gc.add_argument("--to", choices=_KINDS, default="parquet", help="kind of table (parquet)")
+    _catalog_options(gc)
+    gc.add_argument("--dead-letters", action="store_true", help="and in its table of dead letters")
     gc.add_argument("--older-than", type=float, default=24.0, help="hours (24)")
     gc.set_defaults(run=_gc)
     return parser
@@ -82,12 +86,9 @@ def _topic_command(commands: Any, name: str, says: str, run: Any) -> argparse.Ar
 
 
 def _export_options(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--to", choices=("parquet", "iceberg", "delta"), required=True, help="kind of table")
+    made.add_argument("--to", choices=_KINDS, required=True, help="kind of table")
     made.add_argument("--target", required=True, help="its directory; of Iceberg, NAMESPACE.TABLE")
-    made.add_argument("--catalog", type=_property, action="append", default=[], help="Iceberg: NAME=VALUE")
-    made.add_argument(
-        "--catalog-file", type=Path, help="Iceberg: a file of lines NAME=VALUE, for what ps must not show"
-    )
+    _catalog_options(made)
     made.add_argument("--value-format", choices=("raw", "json", "avro"), default="raw", help="of payloads")
     made.add_argument("--schema", type=Path, help="file with the schema of payloads")
     made.add_argument("--dead-letters", action="store_true", help="keep what does not fit it apart, counted")
@@ -107,6 +108,13 @@ def _export_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--dry-run", action="store_true", help="say what the table lacks, and change nothing")
     made.add_argument("--accept-loss", action="store_true", help="go on where messages were deleted unread")
     made.add_argument("--master", help="of Spark; without it this process does the work")
+
+
+def _catalog_options(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--catalog", type=_property, action="append", default=[], help="Iceberg: NAME=VALUE")
+    made.add_argument(
+        "--catalog-file", type=Path, help="Iceberg: a file of lines NAME=VALUE, for what ps must not show"
+    )
 
 
 def _property(text: str) -> tuple[str, str]:
@@ -241,9 +249,11 @@ def _status(chosen: argparse.Namespace) -> JobStatus:
 
 def _gc(chosen: argparse.Namespace) -> JobStatus:
     if chosen.target is not None:
-        from server_ng.spark.export.parquet import ParquetTarget
+        from server_ng.spark.export.opening import catalog_of, open_target
 
-        removed = ParquetTarget(chosen.target).collect(chosen.older_than * 3600)
+        catalog = catalog_of(chosen.catalog_file, chosen.catalog)
+        target = open_target(chosen.to, chosen.target, catalog, dead_letters=chosen.dead_letters)
+        removed = target.collect(chosen.older_than * 3600)
         print(f"removed={removed}")
     if chosen.leases and chosen.control is None:
         raise OptionError("to end leases, give --control")

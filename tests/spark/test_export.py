@@ -251,18 +251,42 @@ class TestParquet:
         assert [entry["name"] for entry in found["files"]] == [name]
         assert found["progress"]["partitions"]["0"] == {"group": f"{7:016x}", "purge": 0, "offset": "7"}
 
-    def test_what_dead_jobs_left_is_collected(self, tmp_path: Path, leased: Callable[..., HeldLease]) -> None:
-        table = WrittenTable("parquet", tmp_path / "lake")
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestCollecting:
+    """What dead jobs left below a table."""
+
+    def test_what_is_named_and_what_is_young_stays(
+        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
+    ) -> None:
+        table = WrittenTable(kind, tmp_path / "lake")
         export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
         with pytest.raises(Crash):
             export(leased(first_state()), table.open(), RAW, crashing(1))
-        folder = str(table.folder / "table")
-        assert main(["gc", "--target", folder]) == 0
-        staging = table.folder / "table" / "_server_ng" / "staging"
-        assert len(list(staging.iterdir())) == 1
-        assert main(["gc", "--target", folder, "--older-than", "0"]) == 0
-        assert list(staging.iterdir()) == []
-        assert table.places() == FIRST[:4]
+        left = table.strays()
+        assert left
+        command = ["gc", "--to", kind, *table.words()]
+        assert main(command) == 0
+        assert table.strays() == left
+        assert main([*command, "--older-than", "0"]) == 0
+        assert (table.strays(), table.places()) == (set(), FIRST[:4])
+
+    def test_a_table_that_is_not_there_is_said_to_be(
+        self, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        table = WrittenTable(kind, tmp_path / "lake")
+        assert main(["gc", "--to", kind, *table.words()]) == 78
+        assert table.name in capsys.readouterr().err
+
+    def test_what_older_versions_are_read_from_stays(
+        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
+    ) -> None:
+        table = WrittenTable(kind, tmp_path / "lake")
+        export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
+        files = set(table.folder.rglob("*.parquet"))
+        table.delete_all()
+        assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
+        assert set(table.folder.rglob("*.parquet")) >= files
 
 
 GOOD = {

@@ -55,6 +55,10 @@ class Exports:
         """The next run of the job; its status."""
         return main(self._command("second", table))
 
+    def collected(self, table: WrittenTable) -> int:
+        """Removes what the killed job left; the status."""
+        return main(["gc", "--to", self._kind, *table.words(), "--older-than", "0"])
+
     def _command(self, state: str, table: WrittenTable) -> list[str]:
         return ["export", "--lease", str(self._folder / state), "--to", self._kind, *table.words()]
 
@@ -76,4 +80,7 @@ def test_a_kill_at_any_writing_call_neither_repeats_nor_skips(tmp_path: Path, ki
         assert exports.again(table) in (0, 3)
         assert table.places() == SECOND
         assert exports.again(table) == 3
+        assert exports.collected(table) == 0
+        assert table.strays() == set()
+        assert table.places() == SECOND
     assert kills >= len(points) // 2

@@ -58,6 +58,13 @@ class WrittenTable:
         """Partition and offset of each."""
         return [(row["partition"], row["offset"]) for row in self.rows()]
 
+    def delete_all(self) -> None:
+        """Every row goes from the newest version; a table of plain files keeps them, for it has no older ones."""
+        if self.kind == "delta":
+            DeltaTable(self.folder / "table").delete()
+        elif self.kind == "iceberg":
+            load_catalog("server_ng", **self.catalog()).load_table("lake.events").delete()
+
     def strays(self) -> set[Path]:
         """Data files that the table does not name."""
         if self.kind == "parquet":

@@ -33,6 +33,9 @@ class Rows(Protocol):
     def commit(self, commit: ExportCommit) -> None:
         """As of `Target`."""
 
+    def collect(self, older_than_seconds: float) -> int:
+        """As of `Target`."""
+
 
 class WithDeadLetters:
     """A target of two tables; the second one is made if dead letters are wanted."""
@@ -72,3 +75,8 @@ class WithDeadLetters:
         if dead:
             self._letters.commit(replace(commit, files=dead, schema=DEAD_LETTER_SCHEMA))
         self._rows.commit(replace(commit, files=[file for file in commit.files if not file.dead]))
+
+    def collect(self, older_than_seconds: float) -> int:
+        """Of the table of rows, and if they are wanted of the dead letters."""
+        letters = self._letters.collect(older_than_seconds) if self._wanted else 0
+        return letters + self._rows.collect(older_than_seconds)

@@ -13,6 +13,7 @@ import time
 from errno import EIO
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlparse
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
@@ -22,6 +23,7 @@ from deltalake.transaction import AddAction
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.data_file import DataFile
+from server_ng.spark.export.orphans import remove_orphans
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync_names
 from server_ng.spark.export.target import ExportCommit
@@ -36,7 +38,8 @@ class DeltaTarget:
     """A table in a folder."""
 
     def __init__(self, folder: Path, partition_by: PartitionBy = PartitionBy.NOTHING) -> None:
-        self._folder, self._partition_by = folder, partition_by
+        # The table says absolutely where its files are.
+        self._folder, self._partition_by = folder.resolve(), partition_by
         self._table: DeltaTable | None = None
 
     def progress(self, lease: Lease) -> Progress:
@@ -99,6 +102,18 @@ class DeltaTarget:
             raise FencedError(f"{self._folder}: another job committed first: {error}") from error
         except OSError as error:
             raise self._of_system(error) from error
+
+    def collect(self, older_than_seconds: float) -> int:
+        """Removes what jobs left behind that died before their commit; returns how many folders."""
+        if not DeltaTable.is_deltatable(str(self._folder)):
+            raise OptionError(f"{self._folder} is no Delta table")
+        return remove_orphans(self._folder / "data", self._named, older_than_seconds)
+
+    def _named(self) -> set[Path]:
+        """The files of the table, and those it had, which older versions of it are read from."""
+        table = DeltaTable(self._folder)
+        had = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
+        return {self._folder / urlparse(name).path for name in [*table.file_uris(), *had]}
 
     def _of_system(self, error: OSError) -> OSError:
         """An error of delta-rs, which has the number of the system in a text of several lines."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 from server_ng.segments.lease import Lease
 from server_ng.segments.naming import naming
 from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.orphans import remove_orphans
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync_names
 from server_ng.spark.export.target import ExportCommit
@@ -64,10 +65,20 @@ class IcebergTarget:
 
     def staging(self, job: str) -> Path:
         """Where the files of a job are written, and stay."""
-        location = urlparse(self._open().location())
+        return self._data(self._open()) / job
+
+    def _data(self, table: "Table") -> Path:
+        location = urlparse(table.location())
         if location.scheme not in ("", "file"):
             raise OptionError(f"{self._name} lies on {location.scheme}: object stores are not written to")
-        return Path(unquote(location.path)) / "data" / job
+        return _path(table.location()) / "data"
+
+    def collect(self, older_than_seconds: float) -> int:
+        """Removes what jobs left behind that died before their commit; returns how many folders."""
+        if not self._catalog.table_exists(self._name):
+            raise OptionError(f"the catalog has no table {self._name}")
+        table = self._catalog.load_table(self._name)
+        return remove_orphans(self._data(table), lambda: _named(table.refresh()), older_than_seconds)
 
     def commit(self, commit: ExportCommit) -> None:
         """Adds the files and moves the progress, both or neither; raises `FencedError`."""
@@ -120,6 +131,24 @@ class IcebergTarget:
         if self._table is None:
             raise OptionError(f"{self._name} was not opened")
         return self._table
+
+
+def _path(location: str) -> Path:
+    return Path(unquote(urlparse(location).path))
+
+
+def _named(table: "Table") -> set[Path]:
+    """The files of every snapshot that can still be read."""
+    manifests = {
+        manifest.manifest_path: manifest
+        for snapshot in table.snapshots()
+        for manifest in snapshot.manifests(table.io)
+    }
+    return {
+        _path(entry.data_file.file_path)
+        for manifest in manifests.values()
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False)
+    }
 
 
 def _progress(table: "Table") -> Progress:

@@ -106,6 +106,8 @@ class ParquetTarget:
 
     def collect(self, older_than_seconds: float) -> int:
         """Removes what jobs left behind that died before their commit; returns how many folders."""
+        if not self._log.is_dir():
+            raise OptionError(f"{self._folder} is no table that exports made")
         removed = 0
         last = self._last_commit()
         named = self._commit(last)["files"] if last else []

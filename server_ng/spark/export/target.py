@@ -50,3 +50,6 @@ class Target(Protocol):
 
     def commit(self, commit: ExportCommit) -> None:
         """Adds the files and moves the progress, both or neither; raises `FencedError`."""
+
+    def collect(self, older_than_seconds: float) -> int:
+        """Removes what jobs left behind that died before their commit; returns how many folders."""

@@ -59,7 +59,7 @@ class WrittenTable:
         return [(row["partition"], row["offset"]) for row in self.rows()]
 
     def delete_all(self) -> None:
-        """Every row goes from the newest version; a table of plain files keeps them, for it has no older ones."""
+        """Every row goes from the newest version; a table of plain files, which has one alone, keeps them."""
         if self.kind == "delta":
             DeltaTable(self.folder / "table").delete()
         elif self.kind == "iceberg":

@@ -7,6 +7,7 @@ from server_ng.segments.columns import Columns, Place, Selection
 from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.segments.reader import SegmentReader
+from server_ng.spark.errors import OptionError
 from server_ng.spark.options import Bound, Offsets
 
 __all__ = ["offsets_of"]
@@ -14,12 +15,18 @@ __all__ = ["offsets_of"]
 
 def offsets_of(directory: Path, lease: Lease, bound: Bound, *, skip_damage: bool = False) -> Offsets:
     """Per partition an offset or a word of its own; a time is the first message appended then or later."""
-    if bound.time is None:
-        return bound.offsets
-    return {cut.partition: _first_since(directory, cut, bound.time, skip_damage) for cut in lease.partitions}
+    found = dict(bound.offsets)
+    for cut in lease.partitions:
+        time = bound.times.get(cut.partition, bound.time)
+        if time is not None:
+            first = _first_since(directory, cut, time, skip_damage)
+            if first is None and bound.needs_message:
+                raise OptionError(f"partition {cut.partition}: no message was appended at {time} us or later")
+            found[cut.partition] = cut.end_offset if first is None else first
+    return found
 
 
-def _first_since(directory: Path, cut: PartitionCut, time: int, skip_damage: bool) -> int:
+def _first_since(directory: Path, cut: PartitionCut, time: int, skip_damage: bool) -> int | None:
     wanted = Selection(Columns.OFFSET, first_offset=cut.first_offset, min_timestamp=time)
     for segment in cut.segments:
         if segment.max_timestamp < time:
@@ -31,7 +38,7 @@ def _first_since(directory: Path, cut: PartitionCut, time: int, skip_damage: boo
         except DamagedSegmentError:
             if not skip_damage:
                 raise
-    return cut.end_offset
+    return None
 
 
 def _passed(_damage: DamagedSegmentError, _lost: tuple[int, int]) -> None:

@@ -1,8 +1,9 @@
 """The options of the source: names as Spark's own sources have them, where they mean the same."""
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -29,6 +30,10 @@ class Bound:
     offsets: Offsets
     time: int | None
     """Microseconds: the first message that was appended then or later."""
+    times: Mapping[int, int] = field(default_factory=dict)
+    """The same for single partitions."""
+    needs_message: bool = False
+    """Whether it is an error that nothing was appended then or later, and not the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ class Options:
     trigger_rows: int | None
     trigger_bytes: int | None
     trigger_rows_min: int | None
+    trigger_delay: float
+    """Seconds after which a micro-batch takes what is there, though that is fewer messages."""
     batch_rows: int
     batch_bytes: int
     lease_seconds: int
@@ -98,6 +105,7 @@ class Options:
             trigger_rows=found.number("maxOffsetsPerTrigger", 1),
             trigger_bytes=found.number("maxBytesPerTrigger", 1),
             trigger_rows_min=found.number("minOffsetsPerTrigger", 1),
+            trigger_delay=found.duration("maxTriggerDelay", "15m"),
             batch_rows=found.number("batchRows", 1, 1 << 20) or 32_768,
             batch_bytes=found.number("batchBytes", 4096, 64 * _MIB) or 8 * _MIB,
             lease_seconds=found.number("leaseSeconds", 10) or lease_seconds,
@@ -146,6 +154,14 @@ class _Given:
             raise OptionError(f"{name}: {text!r} is not a number from {least} to {most}")
         return int(text)
 
+    def duration(self, name: str, default: str) -> float:
+        """Seconds, from a whole number and its unit."""
+        text = self.text(name) or default
+        found = re.fullmatch(r"(\d{1,9}) ?(ms|s|m|h)", text.strip())
+        if found is None:
+            raise OptionError(f"{name}: {text!r} is not a time as 500ms, 30s, 15m or 1h")
+        return int(found[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[found[2]]
+
     def finish(self) -> None:
         for name, _ in self._given.values():
             raise OptionError(f"{name} is not an option; these are: {', '.join(sorted(self._known))}")
@@ -182,34 +198,39 @@ def _topic_of(option: str, name: str) -> tuple[str, str]:
 
 
 def _bound(found: _Given, word: str, default: int) -> Bound:
-    offsets, time = found.text(f"{word}Offsets"), _time(found, f"{word}Timestamp")
-    if offsets is not None and time is not None:
-        raise OptionError(f"{word}Offsets and {word}Timestamp exclude each other")
+    names = f"{word}Offsets", f"{word}Timestamp", f"{word}OffsetsByTimestamp"
+    if sum(found.peek(name) is not None for name in names) > 1:
+        raise OptionError(f"{', '.join(names[:2])} and {names[2]} exclude each other")
+    offsets, time, times = found.text(names[0]), _time(found, names[1], names[2]), found.text(names[2])
+    needs_message = word == "starting" and found.choice(f"{names[2]}Strategy", ("latest", "error")) == "error"
     words = {"earliest": EARLIEST, "latest": LATEST}
     if time is not None:
-        return Bound(default, {}, time * 1000)
+        return Bound(default, {}, time * 1000, needs_message=needs_message)
+    if times is not None:
+        single = {partition: at * 1000 for partition, at in _offsets(names[2], times, 0).items()}
+        return Bound(default, {}, None, single, needs_message)
     if offsets is None:
         return Bound(default, {}, None)
     if offsets.strip().lower() in words:
         return Bound(words[offsets.strip().lower()], {}, None)
-    return Bound(default, _offsets(f"{word}Offsets", offsets), None)
+    return Bound(default, _offsets(names[0], offsets, EARLIEST), None)
 
 
-def _time(found: _Given, option: str) -> int | None:
+def _time(found: _Given, option: str, single: str) -> int | None:
     if (found.peek(option) or "").lstrip().startswith("{"):
-        raise OptionError(f"{option}: one time for all partitions; only offsets are given for each")
+        raise OptionError(f"{option}: one time for all partitions; {single} has one for each")
     return found.number(option, 0)
 
 
-def _offsets(option: str, text: str) -> Offsets:
+def _offsets(option: str, text: str, least: int) -> Offsets:
     """Per partition, alone or below the name of the topic."""
     chosen = _object(option, text)
     if len(chosen) == 1 and isinstance(next(iter(chosen.values())), dict):
         chosen = next(iter(chosen.values()))
     offsets = {}
     for partition, offset in chosen.items():
-        if not partition.isdecimal() or type(offset) is not int or offset < EARLIEST:
-            raise OptionError(f"{option}: {partition!r}: {offset!r} is not an offset of a partition")
+        if not partition.isdecimal() or type(offset) is not int or offset < least:
+            raise OptionError(f"{option}: {partition!r}: {offset!r} is no number for a partition")
         offsets[int(partition)] = offset
     return offsets
 

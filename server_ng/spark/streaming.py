@@ -42,6 +42,8 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema: pa.Schema = to_arrow_schema(schema, timezone="UTC")
         self._held: _Held | None = None
         self._frozen = False
+        self._taken = time.monotonic()
+        """When the last micro-batch took something, or the query began."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_held": None}
@@ -75,12 +77,11 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 ends = by_rows(begins, lease.partitions, rows)
             case ReadMaxBytes(max_bytes=bytes_):
                 ends = by_bytes(begins, lease.partitions, bytes_)
-            case ReadMinRows(min_rows=rows) if (
-                rows_between(begins, lease.partitions) < rows and not self._frozen
-            ):
+            case ReadMinRows(min_rows=rows) if self._waits_for(rows, rows_between(begins, lease.partitions)):
                 return start
             case _:
                 ends = {cut.partition: cut.end_offset for cut in lease.partitions}
+        self._taken = time.monotonic()
         return advanced(begun, lease, ends).plain()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
@@ -120,6 +121,11 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._held is not None:
             self._held.end()
             self._held = None
+
+    def _waits_for(self, wanted: int, there: int) -> bool:
+        """Whether it is better to wait until more messages are there."""
+        patient = time.monotonic() - self._taken < self._options.trigger_delay
+        return there < wanted and not self._frozen and (patient or not there)
 
     def _check(self, begun: Progress, lease: Any) -> None:
         options = self._options

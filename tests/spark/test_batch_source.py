@@ -138,6 +138,21 @@ def test_without_pushdown_spark_filters(spark: SparkSession, path: str) -> None:
             [*((0, offset) for offset in range(5, 15)), (1, 9), (1, 11)],
         ),
         ({"endingTimestamp": str(BASE_TIME // 1000)}, []),
+        (
+            {
+                "startingOffsetsByTimestamp": f'{{"orders/events": {{"0": {BASE_TIME // 1000 + 1000}}}}}',
+                "endingOffsets": '{"0": 7, "1": 6}',
+            },
+            [(0, 5), (0, 6), (1, 3), (1, 5)],
+        ),
+        (
+            {
+                "assign": '{"orders/events": [0]}',
+                "endingOffsetsByTimestamp": f'{{"0": {BASE_TIME // 1000 + 1}}}',
+            },
+            [(0, offset) for offset in range(5)],
+        ),
+        ({"startingTimestamp": "99999999999999"}, []),
     ],
 )
 def test_bounds(
@@ -158,6 +173,10 @@ def test_bounds(
         ({"subscribe": "orders/other"}, "is a lease of orders/events"),
         ({"startingOffsets": '{"0": 34}'}, "not 34"),
         ({"endingOffsets": '{"1": 2}'}, "not 2"),
+        (
+            {"startingTimestamp": "99999999999999", "startingOffsetsByTimestampStrategy": "error"},
+            "partition 0: no message was appended at 99999999999999000 us or later",
+        ),
         ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "not more"),
     ],
 )

@@ -14,7 +14,13 @@ from server_ng.spark.options import Options
         ({"startingTimestamp": '{"0": 1}'}, "startingTimestamp: one time for all partitions"),
         ({"endingTimestamp": '{"0": 1}'}, "endingTimestamp: one time for all partitions"),
         ({"subscribePattern": "orders/.*"}, "subscribePattern is not an option"),
-        ({"startingOffsetsByTimestamp": "{}"}, "startingOffsetsByTimestamp is not an option"),
+        ({"startingOffsetsByTimestamp": '{"0": -2}'}, "'0': -2 is no number for a partition"),
+        (
+            {"endingTimestamp": "1", "endingOffsetsByTimestamp": '{"0": 1}'},
+            "endingOffsets, endingTimestamp and endingOffsetsByTimestamp exclude each other",
+        ),
+        ({"startingOffsetsByTimestampStrategy": "first"}, "'first' is none of latest, error"),
+        ({"maxTriggerDelay": "soon"}, "maxTriggerDelay: 'soon' is not a time as 500ms, 30s, 15m or 1h"),
         ({"cutIntervalMillis": "0"}, "cutIntervalMillis: '0' is not a number"),
     ],
 )

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.datasource import ReadMinRows
 from pyspark.sql.streaming.query import StreamingQuery
 
 from server_ng.spark.options import Options
@@ -156,3 +158,20 @@ def test_a_topic_that_nobody_writes_to_is_cut_now_and_then(
     assert server.cuts == 2
     reader.stop()
     assert server.held() == []
+
+
+@pytest.mark.parametrize(("delay", "rows"), [("1h", 0), ("0ms", 30)])
+def test_a_batch_waits_for_messages_and_not_for_ever(server: CuttingServer, delay: str, rows: int) -> None:
+    chosen = {"control": str(server.control), "subscribe": "orders/events"}
+    options = Options.parse({**chosen, "minOffsetsPerTrigger": "31", "maxTriggerDelay": delay})
+    reader = TopicStreamReader(options, declared(options))
+    begun = reader.initialOffset()
+    taken = reader.latestOffset(begun, reader.getDefaultReadLimit())
+    assert sum(end - start for start, end in zip(offsets(begun), offsets(taken), strict=True)) == rows
+    assert reader.latestOffset(taken, ReadMinRows(31 - rows)) == taken
+    reader.stop()
+
+
+def offsets(progress: dict[str, Any]) -> list[int]:
+    """Of the partitions, in order."""
+    return [int(point["offset"]) for _, point in sorted(progress["partitions"].items())]

@@ -39,7 +39,7 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::TruncateOnDamage, seed: 81, stage: Some(&ROTTEN) },
     Found { plant: Plant::ReusedOffset, seed: 1, stage: None },
     Found { plant: Plant::NoParentCheck, seed: 2, stage: Some(&QUARREL) },
-    Found { plant: Plant::VoteAfterWipe, seed: 4, stage: Some(&REPLACED) },
+    Found { plant: Plant::VoteAfterWipe, seed: 24, stage: Some(&REPLACED) },
     Found { plant: Plant::ResumedView, seed: 1, stage: Some(&FAILING) },
     Found { plant: Plant::EvictionOrder, seed: 2, stage: None },
     Found { plant: Plant::ApplyOnPrepare, seed: 1, stage: Some(&QUARREL) },

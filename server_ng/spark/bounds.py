@@ -21,7 +21,9 @@ def offsets_of(directory: Path, lease: Lease, bound: Bound, *, skip_damage: bool
         if time is not None:
             first = _first_since(directory, cut, time, skip_damage)
             if first is None and bound.needs_message:
-                raise OptionError(f"partition {cut.partition}: no message was appended at {time} us or later")
+                raise OptionError(
+                    f"partition {cut.partition}: no message was appended at {time // 1000} ms or later"
+                )
             found[cut.partition] = cut.end_offset if first is None else first
     return found
 

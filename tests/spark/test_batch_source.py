@@ -175,7 +175,7 @@ def test_bounds(
         ({"endingOffsets": '{"1": 2}'}, "not 2"),
         (
             {"startingTimestamp": "99999999999999", "startingOffsetsByTimestampStrategy": "error"},
-            "partition 0: no message was appended at 99999999999999000 us or later",
+            "partition 0: no message was appended at 99999999999999 ms or later",
         ),
         ({"maxOffsetsPerTrigger": "1", "maxBytesPerTrigger": "1"}, "not more"),
     ],

@@ -288,6 +288,27 @@ class TestCollecting:
         assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
         assert set(table.folder.rglob("*.parquet")) >= files
 
+    def test_its_folder_may_have_any_name(
+        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
+    ) -> None:
+        # Of Iceberg the location is a URL, in which this would not be a name.
+        table = WrittenTable(kind, tmp_path / ("lake" if kind == "iceberg" else "la ke #1?"))
+        export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
+        assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
+        assert table.places() == FIRST[:4]
+
+    def test_what_no_export_wrote_stays(
+        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
+    ) -> None:
+        table = WrittenTable(kind, tmp_path / "lake")
+        with pytest.raises(Crash):
+            export(leased(first_state()), table.open(), RAW, crashing(1))
+        jobs = next(iter(table.strays())).parents[1]
+        (others := jobs / "region=eu" / "day=1").mkdir(parents=True)
+        (others / "part-0.parquet").touch()
+        assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
+        assert [each.name for each in table.strays()] == ["part-0.parquet"]
+
 
 GOOD = {
     "amount": 5,

@@ -77,7 +77,7 @@ impl File {
             retry_on_intr(|| flock(&descriptor, FlockOperation::NonBlockingLockExclusive))
                 .map_err(|errno| IoError::from_errno("lock", errno))?;
         }
-        let in_memory = is_in_memory(&descriptor);
+        let in_memory = !options.directory && is_in_memory(&descriptor);
         Ok(Self { descriptor, direct: options.direct, directory: options.directory, in_memory })
     }
 

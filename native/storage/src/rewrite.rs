@@ -117,15 +117,14 @@ fn step(
 ) -> Result<(), Stop> {
     let rest = piece.get(done.consumed..).unwrap_or_default();
     let header = walk.header(rest, done.consumed)?;
-    let length = usize::try_from(header.length).unwrap_or(usize::MAX);
     if let Some(end) = survivors.behind_dead(&header) {
         done.after = end;
     } else {
-        let batch = rest.get(..length).ok_or(Stop::More(header.length))?;
+        let batch = Walk::whole(rest, &header)?;
         let picked = pick(batch, |offset, message| survivors.has(offset, message), into);
         done.took(&picked.map_err(|refusal| Stop::Damaged(Refusal::from(refusal)))?);
     }
-    done.consumed += length;
+    done.consumed += usize::try_from(header.length).unwrap_or(usize::MAX);
     Ok(())
 }
 

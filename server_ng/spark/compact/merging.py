@@ -96,15 +96,15 @@ def _steps(of: Merge, run: Run, writer: SealedWriter) -> Iterator[binding.Compac
         if run.placeholder is not None and segment is run.inputs[-1]:
             newest = memoryview(run.placeholder.to_bytes(8, "little")).cast("Q")
 
-        rules = by_id, segment in of.dense
+        flags = by_id, segment in of.dense
 
         def take(
             piece: memoryview,
             walk: tuple[int, int, int],
             newest: memoryview = newest,
-            rules: tuple[bool, bool] = rules,
+            flags: tuple[bool, bool] = flags,
         ) -> binding.Compacted:
-            return binding.compact_segment(piece, (*walk, *rules), key, newest, writer.room(len(piece)))
+            return binding.compact_segment(piece, (*walk, *flags), key, newest, writer.room(len(piece)))
 
         with SegmentReader(of.directory, segment, of.cut.partition) as reader:
             yield from reader.steps(take, piece_bytes=PIECE_BYTES)

@@ -13,7 +13,6 @@ import time
 from errno import EIO
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlparse
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
@@ -38,8 +37,7 @@ class DeltaTarget:
     """A table in a folder."""
 
     def __init__(self, folder: Path, partition_by: PartitionBy = PartitionBy.NOTHING) -> None:
-        # The table says absolutely where its files are.
-        self._folder, self._partition_by = folder.resolve(), partition_by
+        self._folder, self._partition_by = folder, partition_by
         self._table: DeltaTable | None = None
 
     def progress(self, lease: Lease) -> Progress:
@@ -109,11 +107,11 @@ class DeltaTarget:
             raise OptionError(f"{self._folder} is no Delta table")
         return remove_orphans(self._folder / "data", self._named, older_than_seconds)
 
-    def _named(self) -> set[Path]:
-        """The files of the table, and those it had, which older versions of it are read from."""
+    def _named(self) -> set[str]:
+        """The jobs of its files, and of those it had, which older versions of it are read from."""
         table = DeltaTable(self._folder)
         had = table.vacuum(retention_hours=0, dry_run=True, enforce_retention_duration=False)
-        return {self._folder / urlparse(name).path for name in [*table.file_uris(), *had]}
+        return {Path(name).parent.name for name in [*table.file_uris(), *had]}
 
     def _of_system(self, error: OSError) -> OSError:
         """An error of delta-rs, which has the number of the system in a text of several lines."""

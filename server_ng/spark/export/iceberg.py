@@ -71,7 +71,7 @@ class IcebergTarget:
         location = urlparse(table.location())
         if location.scheme not in ("", "file"):
             raise OptionError(f"{self._name} lies on {location.scheme}: object stores are not written to")
-        return _path(table.location()) / "data"
+        return Path(unquote(location.path)) / "data"
 
     def collect(self, older_than_seconds: float) -> int:
         """Removes what jobs left behind that died before their commit; returns how many folders."""
@@ -133,19 +133,15 @@ class IcebergTarget:
         return self._table
 
 
-def _path(location: str) -> Path:
-    return Path(unquote(urlparse(location).path))
-
-
-def _named(table: "Table") -> set[Path]:
-    """The files of every snapshot that can still be read."""
+def _named(table: "Table") -> set[str]:
+    """The jobs of the files of every snapshot that can still be read."""
     manifests = {
         manifest.manifest_path: manifest
         for snapshot in table.snapshots()
         for manifest in snapshot.manifests(table.io)
     }
     return {
-        _path(entry.data_file.file_path)
+        Path(entry.data_file.file_path).parent.name
         for manifest in manifests.values()
         for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False)
     }

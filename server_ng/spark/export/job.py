@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from typing import Final, TypeAlias
-from uuid import uuid4
 
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.keys import DEFAULT_KEY
@@ -17,6 +16,7 @@ from server_ng.segments.lease import Lease
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import BadRecordError, OptionError
 from server_ng.spark.export.data_file import DataFile
+from server_ng.spark.export.orphans import new_job
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import EXPORT_REMEDIES, ExportCommit, Target
@@ -101,7 +101,7 @@ def export(leased: HeldLease, target: Target, settings: Settings, engine: Engine
     end, wanted = _wanted(lease, start, settings)
     if not wanted:
         return None
-    job = uuid4().hex
+    job = new_job()
     found = [
         scan
         for part in pack(

@@ -1,22 +1,34 @@
-"""What jobs left below a table whose data files stay where they were written, one folder for each job."""
+"""What jobs left below a table: each job writes into a folder of its own, whose name no other has."""
 
 import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
+from uuid import uuid4
 
-__all__ = ["remove_orphans"]
+__all__ = ["new_job", "remove_orphans"]
+
+_JOBS: Final = "[0-9a-f]" * 32
+"""Their names, by which the folders of other writers are passed over, which may lie beside."""
 
 
-def remove_orphans(data: Path, named: Callable[[], set[Path]], older_than_seconds: float) -> int:
-    """Removes the folders of jobs of which the table names no file; returns how many.
+def new_job() -> str:
+    """A name for a job and its folder."""
+    return uuid4().hex
 
-    The table is asked after the folders were found: what a job commits meanwhile is named.
+
+def remove_orphans(jobs: Path, named: Callable[[], set[str]], older_than_seconds: float) -> int:
+    """Removes the folders of jobs that the table names no file of; returns how many.
+
+    The table tells names of jobs and no paths: those are escaped here and absolute there, and what is not
+    recognised would be removed. It is asked after the folders were found: what a job commits meanwhile is
+    named.
     """
     latest = time.time() - older_than_seconds
-    found = [folder for folder in data.glob("*") if folder.is_dir() and folder.stat().st_mtime <= latest]
-    live = {path.parent for path in named()} if found else set()
-    dead = [folder for folder in found if folder not in live]
+    found = [folder for folder in jobs.glob(_JOBS) if folder.is_dir() and folder.stat().st_mtime <= latest]
+    live = named() if found else set()
+    dead = [folder for folder in found if folder.name not in live]
     for folder in dead:
         shutil.rmtree(folder)
     return len(dead)

@@ -9,7 +9,6 @@ job that died in it.
 import json
 import os
 import shutil
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +19,7 @@ from server_ng.segments.lease import Lease
 from server_ng.segments.naming import naming
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.data_file import DataFile
+from server_ng.spark.export.orphans import remove_orphans
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync, sync_names
 from server_ng.spark.export.target import ExportCommit
@@ -108,15 +108,13 @@ class ParquetTarget:
         """Removes what jobs left behind that died before their commit; returns how many folders."""
         if not self._log.is_dir():
             raise OptionError(f"{self._folder} is no table that exports made")
-        removed = 0
+        return remove_orphans(self._staging, self._named, older_than_seconds)
+
+    def _named(self) -> set[str]:
+        """The job of the last commit, whose files may not have got their places yet."""
         last = self._last_commit()
-        named = self._commit(last)["files"] if last else []
-        live = {Path(entry["staged"]).parent.name for entry in named}
-        for folder in self._staging.glob("*"):
-            if folder.name not in live and time.time() - folder.stat().st_mtime >= older_than_seconds:
-                shutil.rmtree(folder)
-                removed += 1
-        return removed
+        files = self._commit(last)["files"] if last else []
+        return {Path(entry["staged"]).parent.name for entry in files}
 
     def _last_commit(self) -> int:
         return max((int(each.stem) for each in self._log.glob("*.json")), default=0)

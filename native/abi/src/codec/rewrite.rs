@@ -56,8 +56,9 @@ pub unsafe extern "C" fn codec_rewrite(
 ///
 /// `asked` and `key` are those of `codec_newest_add`, with a fifth number: whether each offset of the segment is a message that
 /// has an identity. Then batches of which nothing stays are passed over by their headers, and the bytes consumed may be more
-/// than the piece has. `newest` holds offsets as `codec_newest_offsets` tells them. `told` gets bytes consumed, lowest offset of the next batch, messages kept, least and greatest timestamp of their batches (2^64 - 1
-/// and 0: none), why it ended, bytes needed. As many bytes as the piece has are always enough.
+/// than the piece has. `newest` holds offsets as `codec_newest_offsets` tells them. `told` gets bytes consumed, lowest offset
+/// of the next batch, messages kept, least and greatest timestamp of their batches (2^64 - 1 and 0: none), why it ended,
+/// bytes needed. As many bytes as the piece has are always enough.
 ///
 /// # Safety
 /// `piece` points to `piece_length` readable bytes that nobody writes meanwhile, `asked` to five numbers, `key` to

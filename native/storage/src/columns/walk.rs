@@ -48,17 +48,16 @@ impl Walk {
         at: usize,
         mut each: impl FnMut(&BatchHeader, u64, &MessageFrame<'a>),
     ) -> Result<Verified, Stop> {
-        let (header, bytes) = self.whole(rest, at)?;
+        let header = self.header(rest, at)?;
+        let bytes = Self::whole(rest, &header)?;
         let payloads = if self.hashed { Payloads::Hashed } else { Payloads::Trusted };
         verify_each(bytes, payloads, |offset, message| each(&header, offset, message)).map_err(damaged)
     }
 
-    /// Its header and all of its bytes; nothing vouches for them yet.
-    pub(crate) fn whole<'a>(&self, rest: &'a [u8], at: usize) -> Result<(BatchHeader, &'a [u8]), Stop> {
-        let header = self.header(rest, at)?;
+    /// All bytes of the batch with this header at the front of `rest`; nothing vouches for them yet.
+    pub(crate) fn whole<'a>(rest: &'a [u8], header: &BatchHeader) -> Result<&'a [u8], Stop> {
         let length = usize::try_from(header.length).unwrap_or(usize::MAX);
-        let bytes = rest.get(..length).ok_or(Stop::More(header.length))?;
-        Ok((header, bytes))
+        rest.get(..length).ok_or(Stop::More(header.length))
     }
 
     /// Its header alone: nothing vouches for it yet, but it fits its place.

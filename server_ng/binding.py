@@ -369,8 +369,8 @@ def newest_move(table: Buffer, larger: Buffer) -> None:
 def newest_offsets(table: Buffer, horizon: int) -> Buffer:
     """The offsets of the newest messages, eight bytes each, less tombstones from before a time."""
     table_room = ffi.from_buffer(table, require_writable=True)
-    # A table has more bytes than that for each of its messages.
-    room = _uncleared("uint8_t[]", max(1, len(table_room) // 8))
+    # A message has a slot and an entry, which take more than four times as much.
+    room = _uncleared("uint8_t[]", max(1, len(table_room) // 4))
     length = _checked(
         lib.codec_newest_offsets(table_room, len(table_room), horizon, room, len(room), ffi.NULL)
     )

@@ -4,7 +4,7 @@
 //! are held whole: no two are ever taken for one, whatever their hashes are.
 
 use std::hint::black_box;
-use std::ops::Range;
+use std::iter::successors;
 
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, Messages};
 use twox_hash::XxHash3_64;
@@ -13,12 +13,18 @@ use super::identity::{Identifier, Identity, Scratch};
 use crate::columns::{Stop, Walk, is_tombstone};
 use crate::refusal::Refusal;
 
-/// The front of a table: how many slots, how many of them are taken, the seed, where room for identities is left.
+/// The front of a table: how many slots, how many entries, the seed, where the entries end.
 const HEADER: usize = 32;
-/// Hash, place and length of the identity, whether the message is a tombstone, its offset and its time.
-const SLOT: usize = 40;
-/// Bytes for one slot and the identity that it may hold.
-const ENTRY: usize = 64;
+/// The slots follow: half of the hash and the place of the entry, so small that they stay close to the processor.
+const SLOT: usize = 8;
+/// Then the entries: the offset of the message, the last horizon that leaves it, the mark of its identity, and that itself.
+const ENTRY: usize = 20;
+/// Entries begin at multiples of this.
+const PLACE: usize = 8;
+/// Bytes of a table for each of its slots: three of four may be taken, which leaves 32 for each entry.
+const SHARE: usize = 32;
+/// From its front to the last byte that is looked at of an entry whose identity is of usual length.
+const USUAL: usize = 40;
 /// The smallest table.
 const BYTES_MIN: usize = 1024;
 
@@ -40,15 +46,12 @@ struct Found {
     tombstone: bool,
 }
 
-/// The newest message of an identity.
+/// What a slot holds that is taken.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    hash: u64,
-    place: u64,
-    length: u32,
-    tombstone: u32,
-    offset: u64,
-    timestamp: u64,
+struct Link {
+    hash: u32,
+    /// Where its entry begins, in units of [`PLACE`].
+    place: u32,
 }
 
 impl<'a> Newest<'a> {
@@ -57,13 +60,12 @@ impl<'a> Newest<'a> {
         if bytes.len() < BYTES_MIN {
             return None;
         }
-        let most = (bytes.len() - HEADER) / ENTRY;
-        let slots = 1_usize << most.ilog2();
+        let slots = 1_usize << (bytes.len() / SHARE).ilog2();
         let mut table = Self { bytes, slots };
         table.put(0, slots as u64);
         table.put(1, 0);
         table.put(2, seed);
-        table.put(3, (HEADER + slots * SLOT) as u64);
+        table.put(3, table.first_entry() as u64);
         Some(table)
     }
 
@@ -74,12 +76,10 @@ impl<'a> Newest<'a> {
         if length < BYTES_MIN {
             return None;
         }
-        let slots = usize::try_from(table.get(0)).ok()?;
-        let keys = slots.checked_mul(SLOT)?.checked_add(HEADER)?;
+        table.slots = usize::try_from(table.get(0)).ok().filter(|slots| *slots <= length / SLOT)?;
         let free = usize::try_from(table.get(3)).ok()?;
-        table.slots = slots;
-        let room = slots.is_power_of_two() && (keys..=length).contains(&free);
-        (room && table.get(1) <= slots as u64 / 4 * 3).then_some(table)
+        let is_whole = table.slots.is_power_of_two() && (table.first_entry()..=length).contains(&free);
+        (is_whole && table.get(1) <= table.slots as u64 / 4 * 3).then_some(table)
     }
 
     /// How many identities it has.
@@ -94,40 +94,43 @@ impl<'a> Newest<'a> {
         self.len() == 0
     }
 
-    fn hash(&self, identity: &Identity<'_>) -> u64 {
+    fn hash(&self, identity: &Identity<'_>) -> u32 {
         let seed = self.get(2) ^ u64::from(identity.space);
-        XxHash3_64::oneshot_with_seed(seed, identity.bytes)
+        let [low @ .., _, _, _, _] = XxHash3_64::oneshot_with_seed(seed, identity.bytes).to_le_bytes();
+        u32::from_le_bytes(low)
     }
 
     /// Looks at the places of identities that are about to be added. In a large table each is far from the processor: asked
     /// for one by one they would be waited for one by one.
-    fn fetch(&self, hashes: impl Iterator<Item = u64>) {
-        let (mut places, mut seen) = ([0; GROUP], 0);
+    fn fetch(&self, hashes: impl Iterator<Item = u32>) {
+        let mut places = [0; GROUP];
         for (place, hash) in places.iter_mut().zip(hashes) {
-            let start = HEADER + self.home(hash) * SLOT;
-            *place = number(self.bytes, start + 8);
-            seen ^= number(self.bytes, start + SLOT - 8);
+            *place = self.link(self.home(hash)).map_or(0, |link| start(link.place));
         }
-        for place in places {
-            seen ^= number(self.bytes, usize::try_from(place).unwrap_or(0));
-        }
+        let seen = places
+            .iter()
+            .fold(0, |seen, place| seen ^ number(self.bytes, *place) ^ number(self.bytes, place + USUAL));
         black_box(seen);
     }
 
     /// Takes a message into account; the same one may come again.
-    fn add_hashed(&mut self, hash: u64, identity: &Identity<'_>, found: &Found) -> Result<(), TableFull> {
-        let tombstone = u32::from(found.tombstone && identity.is_key());
-        let Found { offset, timestamp, .. } = *found;
+    fn add_hashed(&mut self, hash: u32, identity: &Identity<'_>, found: &Found) -> Result<(), TableFull> {
+        let is_deleted = found.tombstone && identity.is_key();
+        let horizon = if is_deleted { found.timestamp } else { u64::MAX };
         let mut at = self.home(hash);
         for _ in 0..self.slots {
-            let Some(slot) = self.slot(at) else {
-                let (place, length) = self.keep(&[&[identity.space], identity.bytes])?;
-                self.put_slot(at, &Slot { hash, place, length, tombstone, offset, timestamp });
+            let Some(link) = self.link(at) else {
+                let numbers = [found.offset.to_le_bytes(), horizon.to_le_bytes()];
+                let mark = mark(identity).ok_or(TableFull)?;
+                let place = self.keep(&[numbers.as_flattened(), &mark, identity.bytes])?;
+                self.put_link(at, Link { hash, place });
                 return Ok(());
             };
-            if slot.hash == hash && self.is(&slot, identity) {
-                if offset >= slot.offset {
-                    self.put_slot(at, &Slot { tombstone, offset, timestamp, ..slot });
+            let entry = start(link.place);
+            if link.hash == hash && self.is(entry, identity) {
+                if found.offset >= number(self.bytes, entry) {
+                    self.put(entry / 8, found.offset);
+                    self.put(entry / 8 + 1, horizon);
                 }
                 return Ok(());
             }
@@ -138,15 +141,14 @@ impl<'a> Newest<'a> {
 
     /// Moves everything into a larger table.
     pub fn move_into(&self, other: &mut Newest<'_>) -> Result<(), TableFull> {
-        for at in 0..self.slots {
-            let Some(slot) = self.slot(at) else { continue };
-            let identity = &self.bytes[self.key(&slot)];
-            let mut to = other.home(slot.hash);
-            let (place, length) = other.keep(&[identity])?;
-            while other.slot(to).is_some() {
-                to = other.behind(to);
+        for link in (0..self.slots).filter_map(|at| self.link(at)) {
+            let entry = start(link.place);
+            let place = other.keep(&[self.bytes.get(entry..self.end(entry)).unwrap_or_default()])?;
+            let mut at = other.home(link.hash);
+            while other.link(at).is_some() {
+                at = other.behind(at);
             }
-            other.put_slot(to, &Slot { place, length, ..slot });
+            other.put_link(at, Link { place, ..link });
         }
         other.put(2, self.get(2));
         Ok(())
@@ -155,27 +157,35 @@ impl<'a> Newest<'a> {
     /// The offsets of the newest messages, ascending, less tombstones that were appended before `horizon`.
     #[must_use]
     pub fn winners(&self, horizon: u64) -> Vec<u64> {
-        let slots = (0..self.slots).filter_map(|at| self.slot(at));
-        let stays = slots.filter(|slot| slot.tombstone == 0 || slot.timestamp >= horizon);
-        let mut offsets: Vec<u64> = stays.map(|slot| slot.offset).collect();
+        let free = usize::try_from(self.get(3)).unwrap_or(0);
+        let next = |entry: usize| Some(self.end(entry).next_multiple_of(PLACE)).filter(|next| *next < free);
+        let entries =
+            successors(Some(self.first_entry()).filter(|first| *first < free), |entry| next(*entry));
+        let stays = entries.filter(|entry| number(self.bytes, entry + 8) >= horizon);
+        let mut offsets: Vec<u64> = stays.map(|entry| number(self.bytes, entry)).collect();
         offsets.sort_unstable();
         offsets
     }
 
-    fn home(&self, hash: u64) -> usize {
-        usize::try_from(hash & (self.slots as u64 - 1)).unwrap_or(0)
+    fn home(&self, hash: u32) -> usize {
+        hash as usize & (self.slots - 1)
     }
 
     const fn behind(&self, at: usize) -> usize {
         (at + 1) & (self.slots - 1)
     }
 
-    /// A quarter of the slots stays free, so that a search ends soon.
-    fn keep(&mut self, parts: &[&[u8]]) -> Result<(u64, u32), TableFull> {
+    const fn first_entry(&self) -> usize {
+        HEADER + self.slots * SLOT
+    }
+
+    /// Appends an entry. A quarter of the slots stays free, so that a search ends soon.
+    fn keep(&mut self, parts: &[&[u8]]) -> Result<u32, TableFull> {
         if self.len() >= self.slots / 4 * 3 {
             return Err(TableFull);
         }
         let start = usize::try_from(self.get(3)).map_err(|_| TableFull)?;
+        let place = u32::try_from(start / PLACE).map_err(|_| TableFull)?;
         let mut end = start;
         for part in parts {
             let room = self.bytes.get_mut(end..end + part.len()).ok_or(TableFull)?;
@@ -183,43 +193,32 @@ impl<'a> Newest<'a> {
             end += part.len();
         }
         self.put(1, self.get(1) + 1);
-        self.put(3, end as u64);
-        Ok((start as u64, u32::try_from(end - start).map_err(|_| TableFull)?))
+        self.put(3, end.next_multiple_of(PLACE).min(self.bytes.len()) as u64);
+        Ok(place)
     }
 
-    fn is(&self, slot: &Slot, identity: &Identity<'_>) -> bool {
-        self.bytes[self.key(slot)].split_first() == Some((&identity.space, identity.bytes))
+    fn is(&self, entry: usize, identity: &Identity<'_>) -> bool {
+        let held =
+            self.bytes.get(entry + ENTRY - 4..self.end(entry)).and_then(|held| held.split_first_chunk());
+        held.is_some_and(|(held, bytes)| Some(*held) == mark(identity) && bytes == identity.bytes)
     }
 
-    /// Within the table, whatever the slot says.
-    fn key(&self, slot: &Slot) -> Range<usize> {
-        let start = usize::try_from(slot.place).unwrap_or(usize::MAX).min(self.bytes.len());
-        start..start.saturating_add(slot.length as usize).min(self.bytes.len())
+    /// Where an entry ends, which lies within the table, whatever its length says.
+    fn end(&self, entry: usize) -> usize {
+        let mark = self.bytes.get(entry + ENTRY - 4..).and_then(|bytes| bytes.first_chunk());
+        let length = mark.map_or(0, |mark| u32::from_le_bytes(*mark) >> 1);
+        (entry + ENTRY).saturating_add(length as usize).min(self.bytes.len())
     }
 
-    /// What a slot holds, if it is taken.
-    fn slot(&self, at: usize) -> Option<Slot> {
-        let start = HEADER + at * SLOT;
-        let number = |field: usize| number(self.bytes, start + 8 * field);
-        let (place, lengths) = (number(1), number(2));
-        let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0);
-        (place != 0).then(|| Slot {
-            hash: number(0),
-            place,
-            length: low(lengths),
-            tombstone: low(lengths >> 32),
-            offset: number(3),
-            timestamp: number(4),
-        })
+    fn link(&self, slot: usize) -> Option<Link> {
+        let word = number(self.bytes, HEADER + slot * SLOT);
+        let [hash, place] =
+            [word & u64::from(u32::MAX), word >> 32].map(|half| u32::try_from(half).unwrap_or(0));
+        (place != 0).then_some(Link { hash, place })
     }
 
-    fn put_slot(&mut self, at: usize, slot: &Slot) {
-        let lengths = u64::from(slot.tombstone) << 32 | u64::from(slot.length);
-        let numbers = [slot.hash, slot.place, lengths, slot.offset, slot.timestamp];
-        let start = HEADER + at * SLOT;
-        for (place, number) in self.bytes[start..start + SLOT].chunks_exact_mut(8).zip(numbers) {
-            place.copy_from_slice(&number.to_le_bytes());
-        }
+    fn put_link(&mut self, slot: usize, link: Link) {
+        self.put(HEADER / 8 + slot, u64::from(link.place) << 32 | u64::from(link.hash));
     }
 
     fn get(&self, field: usize) -> u64 {
@@ -229,6 +228,16 @@ impl<'a> Newest<'a> {
     fn put(&mut self, field: usize, value: u64) {
         self.bytes[8 * field..8 * field + 8].copy_from_slice(&value.to_le_bytes());
     }
+}
+
+/// How long an identity is, and whether it is a key; `None` if it is longer than any message.
+fn mark(identity: &Identity<'_>) -> Option<[u8; 4]> {
+    let length = u32::try_from(identity.bytes.len()).ok().filter(|length| *length <= u32::MAX >> 1)?;
+    Some((length << 1 | u32::from(identity.is_key())).to_le_bytes())
+}
+
+const fn start(place: u32) -> usize {
+    place as usize * PLACE
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {
@@ -355,6 +364,18 @@ mod tests {
     }
 
     #[test]
+    fn short_identities_take_43_bytes() {
+        let mut bytes = vec![0; 1 << 20];
+        let mut table = Newest::begin(&mut bytes, 1).expect("enough bytes");
+        let names = (0..).map(|name: u64| (name, format!("{name:012}")));
+        let fits = names.take_while(|(at, name)| {
+            let name = key(name.as_bytes());
+            add(&mut table, &name, &found(*at, false)).is_ok()
+        });
+        assert_eq!(fits.count(), (1 << 20) * 3 / 4 / 32 - 1);
+    }
+
+    #[test]
     fn a_table_that_is_full_says_so_and_keeps_what_it_has() {
         let mut bytes = vec![0; 1024];
         let mut table = Newest::begin(&mut bytes, 1).expect("enough bytes");
@@ -364,7 +385,7 @@ mod tests {
             .take_while(|name| add(&mut table, &key(&name.to_le_bytes()), &found(*name, false)).is_ok());
         let fits = fits.count() as u64;
         assert_eq!((table.len() as u64, table.winners(0)), (fits, (0..fits).collect::<Vec<_>>()));
-        assert!(fits >= 6);
+        assert!(fits >= 20);
         assert!(Newest::open(&mut bytes).is_some());
         bytes[0] = 3;
         assert!(Newest::open(&mut bytes).is_none());

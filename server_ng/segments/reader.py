@@ -15,7 +15,7 @@ from server_ng.segments.lease import SegmentCut
 Skipped: TypeAlias = Callable[[DamagedSegmentError, tuple[int, int]], None]
 """Told what is damaged, and which offsets are lost with it: from the first, below the second."""
 
-__all__ = ["BATCH_ROWS", "PIECE_BYTES", "SegmentReader", "Step"]
+__all__ = ["BATCH_ROWS", "PIECE_BYTES", "SegmentReader", "Step", "decode"]
 
 
 class Step(Protocol):
@@ -101,7 +101,7 @@ class SegmentReader:
             piece = self._read(position, max(piece_bytes, wanted))
             while True:
                 asked = (cut.bytes - position, after, self._partition)
-                decoded, arena = _decode(piece, asked, replace(selection, first_offset=first), allocate, rows)
+                decoded, arena = decode(piece, asked, replace(selection, first_offset=first), allocate, rows)
                 piece = piece[decoded.consumed :]
                 position += decoded.consumed
                 after, first = decoded.after, decoded.first_offset
@@ -138,7 +138,7 @@ class SegmentReader:
             piece = self._read(position, length)
             while True:
                 step = take(piece, (cut.bytes - position, after, self._partition))
-                is_passed_over = step.consumed > len(piece)
+                unread = max(0, step.consumed - len(piece))
                 piece = piece[step.consumed :]
                 position += step.consumed
                 after = step.after
@@ -149,7 +149,11 @@ class SegmentReader:
                 raise DamagedSegmentError(self._path, position, after, step.sentence)
             if step.stop == _END:
                 break
-            length = _PROBE_BYTES if is_passed_over else max(piece_bytes, step.wanted)
+            if not unread:
+                length = max(piece_bytes, step.wanted)
+            else:
+                # What follows may be passed over, too: where batches are long its header is enough.
+                length = _PROBE_BYTES if unread < _PROBE_BYTES else _HEADER_BYTES
         self._check_end(position, after)
 
     def _check_end(self, position: int, after: int) -> None:
@@ -232,13 +236,14 @@ class SegmentReader:
         return min(kept, length)
 
 
-def _decode(
+def decode(
     piece: memoryview,
     walk: tuple[int, int, int],
     selection: Selection,
     allocate: Callable[[int], Any],
     rows: int,
 ) -> tuple[binding.Decoded, Any]:
+    """What becomes of a piece, and the memory that its columns are in, if any is wanted."""
     rows = min(rows, len(piece) // _MESSAGE_BYTES_MIN + 1)
     size = binding.arena_size(selection.columns, rows, len(piece))
     arena = allocate(size) if size else None

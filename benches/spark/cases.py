@@ -30,6 +30,8 @@ MASTER: Final = "local[2]"
 _FIVE: Final = "key,value,partition,offset,timestamp"
 _WANTED: Final = Selection(Columns.KEY | Columns.VALUE | Columns.OFFSET | Columns.TIMESTAMP)
 _PIECE_BYTES: Final = 1 << 20
+_UNTIL_WARM: Final = 4
+"""Runs that Java compiles in, beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ class Bench:
     runs: int
 
     def rate(self, run: Callable[[], object]) -> float:
-        """The best of some runs, behind one that warms up, in megabytes of the log per second."""
-        run()
+        """The best of some runs in a warm session, in megabytes of the log per second."""
+        for _ in range(_UNTIL_WARM):
+            run()
         best = min(self._seconds(run) for _ in range(self.runs))
         return self.topic.bytes / best / 1e6
 

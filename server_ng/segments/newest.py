@@ -6,9 +6,11 @@ from typing import Final
 
 from server_ng import binding
 
-__all__ = ["KEY_TABLE_BYTES_MIN", "Identity", "KeyTable", "TooManyKeysError"]
+__all__ = ["KEY_TABLE_BYTES_MAX", "KEY_TABLE_BYTES_MIN", "Identity", "KeyTable", "TooManyKeysError"]
 
 KEY_TABLE_BYTES_MIN: Final = 64 << 10
+KEY_TABLE_BYTES_MAX: Final = 32 << 30
+"""A table names the places of its keys by 32 bits, each for eight bytes."""
 _FULL: Final = 2
 
 
@@ -30,7 +32,7 @@ class KeyTable:
     """Every key seen so far, and its newest message; grows up to a bound."""
 
     def __init__(self, identity: Identity, bytes_max: int) -> None:
-        self._identity, self._bytes_max = identity, bytes_max
+        self._identity, self._bytes_max = identity, min(bytes_max, KEY_TABLE_BYTES_MAX)
         self._table = _empty(min(KEY_TABLE_BYTES_MIN, bytes_max))
 
     def add(self, piece: memoryview, walk: tuple[int, int, int]) -> binding.Noted:

@@ -397,6 +397,19 @@ def test_keys_that_take_more_memory_than_there_is(tmp_path: Path, capsys: pytest
         assert main([*command, "--key-memory", "1MiB"]) == 0
 
 
+def test_keys_that_take_more_memory_than_a_table_can_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("server_ng.segments.newest.KEY_TABLE_BYTES_MAX", 64 << 10)
+    with CuttingServer(tmp_path) as server:
+        server.holds(
+            {0: written([[[(key, False) for key in range(3_000)]], [[(1, False)]]]), 1: []}, groups=PARTITIONS
+        )
+        command = ["compact", "--control", str(server.control), "--topic", "orders/events"]
+        assert main([*command, "--key-memory", "1024GiB"]) == 78
+        assert "more than 65536 bytes" in capsys.readouterr().err
+
+
 def test_damage_ends_the_job_and_nothing_is_adopted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

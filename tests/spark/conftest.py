@@ -1,14 +1,18 @@
-"""One Spark session for all tests: starting one takes as long as all of them together."""
+"""One Spark session for all tests, since starting one takes as long as all of them together; and leases."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from server_ng.spark.cutter import HeldLease
 from server_ng.spark.session import builder
 from tests.support.fixtures import make_node, start_node
+from tests.support.lease_files import WrittenSegment, write_lease
 
-__all__ = ["make_node", "spark", "start_node"]
+__all__ = ["leased", "make_node", "spark", "start_node"]
 
 _SESSION_SECONDS = 300
 
@@ -46,3 +50,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def leased(tmp_path: Path) -> Callable[..., HeldLease]:
+    """Makes the leases of a topic that grows."""
+    made = 0
+
+    def make(partitions: dict[int, list[WrittenSegment]], **how: Any) -> HeldLease:
+        nonlocal made
+        made += 1
+        path = tmp_path / f"lease-{made}"
+        groups = {number: 7 + number for number in partitions}
+        return HeldLease(path, write_lease(path, partitions, **{"groups": groups, **how}))
+
+    return make

@@ -22,44 +22,16 @@ from server_ng.spark.export.job import Exported, Settings, export, on_threads
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.writing import DeadLetters, WriteTask, Written
+from tests.spark.exports import FIRST, RAW, SECOND, Crash, crashing, first_state, second_state
 from tests.spark.topics import sealed
 from tests.spark.written_table import KINDS, WrittenTable
-from tests.support.lease_files import BASE_TIME, Message, WrittenSegment, segment, write_lease
-
-RAW = Settings(Shape())
+from tests.support.lease_files import BASE_TIME, Message, WrittenSegment, segment
 
 
 @pytest.fixture(params=KINDS)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> WrittenTable:
     """A table of each kind that does not exist yet."""
     return WrittenTable(request.param, tmp_path / "lake")
-
-
-@pytest.fixture
-def leased(tmp_path: Path) -> Callable[..., HeldLease]:
-    """Makes the leases of a topic that grows."""
-    made = 0
-
-    def make(partitions: dict[int, list[WrittenSegment]], **how: Any) -> HeldLease:
-        nonlocal made
-        made += 1
-        path = tmp_path / f"lease-{made}"
-        groups = {number: 7 + number for number in partitions}
-        return HeldLease(path, write_lease(path, partitions, **{"groups": groups, **how}))
-
-    return make
-
-
-def first_state() -> dict[int, list[WrittenSegment]]:
-    return {0: [sealed(0, 20)], 1: [sealed(0, 7, partition=1, group=8)]}
-
-
-def second_state() -> dict[int, list[WrittenSegment]]:
-    return {0: [sealed(0, 20), sealed(22, 5)], 1: [sealed(0, 7, partition=1, group=8)]}
-
-
-FIRST = [*((0, offset) for offset in range(20)), *((1, offset) for offset in range(7))]
-SECOND = sorted([*FIRST, *((0, offset) for offset in range(22, 27))])
 
 
 def test_a_table_follows_a_topic(table: WrittenTable, leased: Callable[..., HeldLease]) -> None:
@@ -72,20 +44,6 @@ def test_a_table_follows_a_topic(table: WrittenTable, leased: Callable[..., Held
     assert done is not None
     assert done.rows == 5
     assert table.places() == SECOND
-
-
-class Crash(BaseException):
-    """The process is gone."""
-
-
-def crashing(calls: int) -> Callable[[Any], list[Written]]:
-    """An engine whose process ends after so many files."""
-
-    def run(tasks: Any) -> list[Written]:
-        on_threads(tasks[:calls])
-        raise Crash
-
-    return run
 
 
 @pytest.mark.parametrize("files", [0, 1, 2])
@@ -250,64 +208,6 @@ class TestParquet:
         found = json.loads(commit.read_text())
         assert [entry["name"] for entry in found["files"]] == [name]
         assert found["progress"]["partitions"]["0"] == {"group": f"{7:016x}", "purge": 0, "offset": "7"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-class TestCollecting:
-    """What dead jobs left below a table."""
-
-    def test_what_is_named_and_what_is_young_stays(
-        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
-    ) -> None:
-        table = WrittenTable(kind, tmp_path / "lake")
-        export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
-        with pytest.raises(Crash):
-            export(leased(first_state()), table.open(), RAW, crashing(1))
-        left = table.strays()
-        assert left
-        command = ["gc", "--to", kind, *table.words()]
-        assert main(command) == 0
-        assert table.strays() == left
-        assert main([*command, "--older-than", "0"]) == 0
-        assert (table.strays(), table.places()) == (set(), FIRST[:4])
-
-    def test_a_table_that_is_not_there_is_said_to_be(
-        self, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        table = WrittenTable(kind, tmp_path / "lake")
-        assert main(["gc", "--to", kind, *table.words()]) == 78
-        assert table.name in capsys.readouterr().err
-
-    def test_what_older_versions_are_read_from_stays(
-        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
-    ) -> None:
-        table = WrittenTable(kind, tmp_path / "lake")
-        export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
-        files = set(table.folder.rglob("*.parquet"))
-        table.delete_all()
-        assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
-        assert set(table.folder.rglob("*.parquet")) >= files
-
-    def test_its_folder_may_have_any_name(
-        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
-    ) -> None:
-        # Of Iceberg the location is a URL, in which this would not be a name.
-        table = WrittenTable(kind, tmp_path / ("lake" if kind == "iceberg" else "la ke #1?"))
-        export(leased({0: [sealed(0, 4)]}), table.open(), RAW, on_threads)
-        assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
-        assert table.places() == FIRST[:4]
-
-    def test_what_no_export_wrote_stays(
-        self, tmp_path: Path, leased: Callable[..., HeldLease], kind: str
-    ) -> None:
-        table = WrittenTable(kind, tmp_path / "lake")
-        with pytest.raises(Crash):
-            export(leased(first_state()), table.open(), RAW, crashing(1))
-        jobs = next(iter(table.strays())).parents[1]
-        (others := jobs / "region=eu" / "day=1").mkdir(parents=True)
-        (others / "part-0.parquet").touch()
-        assert main(["gc", "--to", kind, *table.words(), "--older-than", "0"]) == 0
-        assert [each.name for each in table.strays()] == ["part-0.parquet"]
 
 
 GOOD = {

@@ -22,7 +22,7 @@ from deltalake.transaction import AddAction
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.spark.errors import FencedError, OptionError
 from server_ng.spark.export.data_file import DataFile
-from server_ng.spark.export.orphans import remove_orphans
+from server_ng.spark.export.job_folders import remove_orphans
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync_names
 from server_ng.spark.export.target import ExportCommit

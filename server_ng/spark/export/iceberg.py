@@ -16,7 +16,7 @@ import pyarrow as pa
 from server_ng.segments.lease import Lease
 from server_ng.segments.naming import naming
 from server_ng.spark.errors import FencedError, OptionError
-from server_ng.spark.export.orphans import remove_orphans
+from server_ng.spark.export.job_folders import remove_orphans
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync_names
 from server_ng.spark.export.target import ExportCommit

@@ -16,7 +16,7 @@ from server_ng.segments.lease import Lease
 from server_ng.spark.cutter import HeldLease
 from server_ng.spark.errors import BadRecordError, OptionError
 from server_ng.spark.export.data_file import DataFile
-from server_ng.spark.export.orphans import new_job
+from server_ng.spark.export.job_folders import new_job
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.target import EXPORT_REMEDIES, ExportCommit, Target

@@ -13,18 +13,29 @@ use super::identity::{Identifier, Identity, Scratch};
 use crate::columns::{Stop, Walk, is_tombstone};
 use crate::refusal::Refusal;
 
-/// The front of a table: how many slots, how many entries, the seed, where the entries end.
-const HEADER: usize = 32;
+/// The front of a table: how many slots it has.
+const SLOTS: usize = 0;
+/// How many entries.
+const ENTRIES: usize = 8;
+/// What identities are hashed with.
+const SEED: usize = 16;
+/// Where the entries end.
+const FREE: usize = 24;
 /// The slots follow: half of the hash and the place of the entry, so small that they stay close to the processor.
+const HEADER: usize = 32;
 const SLOT: usize = 8;
-/// Then the entries: the offset of the message, the last horizon that leaves it, the mark of its identity, and that itself.
-const ENTRY: usize = 20;
+/// Then the entries. Each begins with the offset of the message; behind that is the last horizon that leaves it.
+const HORIZON: usize = 8;
+/// The mark of its identity.
+const MARK: usize = 16;
+/// The identity itself.
+const IDENTITY: usize = 20;
 /// Entries begin at multiples of this.
 const PLACE: usize = 8;
 /// Bytes of a table for each of its slots: three of four may be taken, which leaves 32 for each entry.
 const SHARE: usize = 32;
-/// From its front to the last byte that is looked at of an entry whose identity is of usual length.
-const USUAL: usize = 40;
+/// How far an identity of usual length reaches into the next line of memory, from the front of its entry.
+const REACH: usize = 40;
 /// The smallest table.
 const BYTES_MIN: usize = 1024;
 
@@ -62,10 +73,10 @@ impl<'a> Newest<'a> {
         }
         let slots = 1_usize << (bytes.len() / SHARE).ilog2();
         let mut table = Self { bytes, slots };
-        table.put(0, slots as u64);
-        table.put(1, 0);
-        table.put(2, seed);
-        table.put(3, table.first_entry() as u64);
+        table.put(SLOTS, slots as u64);
+        table.put(ENTRIES, 0);
+        table.put(SEED, seed);
+        table.put(FREE, table.first_entry() as u64);
         Some(table)
     }
 
@@ -76,16 +87,16 @@ impl<'a> Newest<'a> {
         if length < BYTES_MIN {
             return None;
         }
-        table.slots = usize::try_from(table.get(0)).ok().filter(|slots| *slots <= length / SLOT)?;
-        let free = usize::try_from(table.get(3)).ok()?;
+        table.slots = usize::try_from(table.get(SLOTS)).ok().filter(|slots| *slots <= length / SLOT)?;
+        let free = usize::try_from(table.get(FREE)).ok()?;
         let is_whole = table.slots.is_power_of_two() && (table.first_entry()..=length).contains(&free);
-        (is_whole && table.get(1) <= table.slots as u64 / 4 * 3).then_some(table)
+        (is_whole && table.get(ENTRIES) <= table.slots as u64 / 4 * 3).then_some(table)
     }
 
     /// How many identities it has.
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::try_from(self.get(1)).unwrap_or(usize::MAX)
+        usize::try_from(self.get(ENTRIES)).unwrap_or(usize::MAX)
     }
 
     /// Whether it has none.
@@ -95,7 +106,7 @@ impl<'a> Newest<'a> {
     }
 
     fn hash(&self, identity: &Identity<'_>) -> u32 {
-        let seed = self.get(2) ^ u64::from(identity.space);
+        let seed = self.get(SEED) ^ u64::from(identity.space);
         let [low @ .., _, _, _, _] = XxHash3_64::oneshot_with_seed(seed, identity.bytes).to_le_bytes();
         u32::from_le_bytes(low)
     }
@@ -107,9 +118,7 @@ impl<'a> Newest<'a> {
         for (place, hash) in places.iter_mut().zip(hashes) {
             *place = self.link(self.home(hash)).map_or(0, |link| start(link.place));
         }
-        let seen = places
-            .iter()
-            .fold(0, |seen, place| seen ^ number(self.bytes, *place) ^ number(self.bytes, place + USUAL));
+        let seen = places.iter().fold(0, |seen, place| seen ^ self.get(*place) ^ self.get(place + REACH));
         black_box(seen);
     }
 
@@ -128,9 +137,9 @@ impl<'a> Newest<'a> {
             };
             let entry = start(link.place);
             if link.hash == hash && self.is(entry, identity) {
-                if found.offset >= number(self.bytes, entry) {
-                    self.put(entry / 8, found.offset);
-                    self.put(entry / 8 + 1, horizon);
+                if found.offset >= self.get(entry) {
+                    self.put(entry, found.offset);
+                    self.put(entry + HORIZON, horizon);
                 }
                 return Ok(());
             }
@@ -150,19 +159,19 @@ impl<'a> Newest<'a> {
             }
             other.put_link(at, Link { place, ..link });
         }
-        other.put(2, self.get(2));
+        other.put(SEED, self.get(SEED));
         Ok(())
     }
 
     /// The offsets of the newest messages, ascending, less tombstones that were appended before `horizon`.
     #[must_use]
     pub fn winners(&self, horizon: u64) -> Vec<u64> {
-        let free = usize::try_from(self.get(3)).unwrap_or(0);
+        let free = self.free();
         let next = |entry: usize| Some(self.end(entry).next_multiple_of(PLACE)).filter(|next| *next < free);
         let entries =
             successors(Some(self.first_entry()).filter(|first| *first < free), |entry| next(*entry));
-        let stays = entries.filter(|entry| number(self.bytes, entry + 8) >= horizon);
-        let mut offsets: Vec<u64> = stays.map(|entry| number(self.bytes, entry)).collect();
+        let stays = entries.filter(|entry| self.get(entry + HORIZON) >= horizon);
+        let mut offsets: Vec<u64> = stays.map(|entry| self.get(entry)).collect();
         offsets.sort_unstable();
         offsets
     }
@@ -184,7 +193,7 @@ impl<'a> Newest<'a> {
         if self.len() >= self.slots / 4 * 3 {
             return Err(TableFull);
         }
-        let start = usize::try_from(self.get(3)).map_err(|_| TableFull)?;
+        let start = self.free();
         let place = u32::try_from(start / PLACE).map_err(|_| TableFull)?;
         let mut end = start;
         for part in parts {
@@ -192,41 +201,48 @@ impl<'a> Newest<'a> {
             room.copy_from_slice(part);
             end += part.len();
         }
-        self.put(1, self.get(1) + 1);
-        self.put(3, end.next_multiple_of(PLACE).min(self.bytes.len()) as u64);
+        self.put(ENTRIES, self.get(ENTRIES) + 1);
+        self.put(FREE, end.next_multiple_of(PLACE).min(self.bytes.len()) as u64);
         Ok(place)
     }
 
     fn is(&self, entry: usize, identity: &Identity<'_>) -> bool {
-        let held =
-            self.bytes.get(entry + ENTRY - 4..self.end(entry)).and_then(|held| held.split_first_chunk());
+        let held = self.bytes.get(entry + MARK..self.end(entry)).and_then(|held| held.split_first_chunk());
         held.is_some_and(|(held, bytes)| Some(*held) == mark(identity) && bytes == identity.bytes)
     }
 
     /// Where an entry ends, which lies within the table, whatever its length says.
     fn end(&self, entry: usize) -> usize {
-        let mark = self.bytes.get(entry + ENTRY - 4..).and_then(|bytes| bytes.first_chunk());
+        let mark = self.bytes.get(entry + MARK..).and_then(|bytes| bytes.first_chunk());
         let length = mark.map_or(0, |mark| u32::from_le_bytes(*mark) >> 1);
-        (entry + ENTRY).saturating_add(length as usize).min(self.bytes.len())
+        (entry + IDENTITY).saturating_add(length as usize).min(self.bytes.len())
     }
 
     fn link(&self, slot: usize) -> Option<Link> {
-        let word = number(self.bytes, HEADER + slot * SLOT);
-        let [hash, place] =
-            [word & u64::from(u32::MAX), word >> 32].map(|half| u32::try_from(half).unwrap_or(0));
+        let word = self.get(HEADER + slot * SLOT).to_le_bytes();
+        let (halves, _) = word.as_chunks();
+        let [hash, place] = *halves else { return None };
+        let [hash, place] = [hash, place].map(u32::from_le_bytes);
         (place != 0).then_some(Link { hash, place })
     }
 
     fn put_link(&mut self, slot: usize, link: Link) {
-        self.put(HEADER / 8 + slot, u64::from(link.place) << 32 | u64::from(link.hash));
+        self.put(HEADER + slot * SLOT, u64::from(link.place) << 32 | u64::from(link.hash));
     }
 
-    fn get(&self, field: usize) -> u64 {
-        number(self.bytes, 8 * field)
+    /// Where the next entry begins, or the end of the table.
+    fn free(&self) -> usize {
+        let length = self.bytes.len();
+        usize::try_from(self.get(FREE)).map_or(length, |free| free.min(length))
     }
 
-    fn put(&mut self, field: usize, value: u64) {
-        self.bytes[8 * field..8 * field + 8].copy_from_slice(&value.to_le_bytes());
+    fn get(&self, at: usize) -> u64 {
+        let number = self.bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+        number.map_or(0, |number| u64::from_le_bytes(*number))
+    }
+
+    fn put(&mut self, at: usize, value: u64) {
+        self.bytes[at..at + size_of::<u64>()].copy_from_slice(&value.to_le_bytes());
     }
 }
 
@@ -238,10 +254,6 @@ fn mark(identity: &Identity<'_>) -> Option<[u8; 4]> {
 
 const fn start(place: u32) -> usize {
     place as usize * PLACE
-}
-
-fn number(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// How far a piece was taken into account.

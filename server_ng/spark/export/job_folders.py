@@ -1,4 +1,4 @@
-"""What jobs left below a table: each job writes into a folder of its own, whose name no other has."""
+"""The folders of jobs below a table: each writes into one of its own, and what it leaves there is found."""
 
 import shutil
 import time
@@ -9,8 +9,8 @@ from uuid import uuid4
 
 __all__ = ["new_job", "remove_orphans"]
 
-_JOBS: Final = "[0-9a-f]" * 32
-"""Their names, by which the folders of other writers are passed over, which may lie beside."""
+_NAMES: Final = "[0-9a-f]" * 32
+"""Folders with other names may lie beside, and are of other writers."""
 
 
 def new_job() -> str:
@@ -26,7 +26,7 @@ def remove_orphans(jobs: Path, named: Callable[[], set[str]], older_than_seconds
     named.
     """
     latest = time.time() - older_than_seconds
-    found = [folder for folder in jobs.glob(_JOBS) if folder.is_dir() and folder.stat().st_mtime <= latest]
+    found = [folder for folder in jobs.glob(_NAMES) if folder.is_dir() and folder.stat().st_mtime <= latest]
     live = named() if found else set()
     dead = [folder for folder in found if folder.name not in live]
     for folder in dead:

@@ -48,7 +48,9 @@ DIST ?= dist
 
 .PHONY: build run test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants wheel release lock clean help preflight
 
+# Tests start thousands of interpreters: where PYTHONDONTWRITEBYTECODE is set, each of them would compile every module.
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
+	@$(BIN)/python -m compileall -q server_ng tests
 
 run: build ## start the server on its defaults, data under local_data
 	$(BIN)/server-ng serve

@@ -42,6 +42,8 @@ COLUMNS: Final[dict[str, tuple[DataType, Columns]]] = {
     "user_headers": (BinaryType(), Columns.USER_HEADERS),
     "segment_start": (LongType(), Columns(0)),
 }
+_NULLABLE: Final = frozenset({"key", "headers", "typed_headers"})
+"""A message may have no key, and bytes that are no headers. Spark need not look for other nulls."""
 _BY_DEFAULT: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 
 
@@ -55,7 +57,7 @@ def declared(options: Options) -> StructType:
             raise OptionError(f"columns: {name!r} is not a column; these are: {', '.join(COLUMNS)}")
     if len(set(names)) != len(names) or not names:
         raise OptionError("columns: each once, and one at least")
-    return StructType([StructField(name, COLUMNS[name][0]) for name in names])
+    return StructType([StructField(name, COLUMNS[name][0], name in _NULLABLE) for name in names])
 
 
 def check(schema: StructType) -> None:

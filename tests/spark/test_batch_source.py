@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from server_ng.segments.lease import MANIFEST_NAME, Lease
+from server_ng.spark.schema import COLUMNS
 from tests.spark.topics import message, sealed, small_topic
 from tests.support.lease_files import BASE_TIME, write_lease
 
@@ -69,6 +70,14 @@ def test_columns_on_request(spark: SparkSession, path: str) -> None:
     assert bytes(rows[3]["user_headers"]) == b"no headers at all"
     assert {row["segment_start"] for row in rows} == {3}
     assert rows[0]["origin_timestamp"] == START - timedelta(microseconds=5)
+
+
+def test_only_keys_and_headers_may_be_missing(spark: SparkSession, path: str) -> None:
+    every = table(spark, path, columns=",".join(COLUMNS))
+    assert [field.name for field in every.schema if field.nullable] == ["key", "headers", "typed_headers"]
+    rows = every.collect()
+    empty = {name for row in rows for name in COLUMNS if row[name] is None}
+    assert (len(rows), empty) == (len(EVERY), {"key", "headers", "typed_headers"})
 
 
 def test_a_schema_of_the_user_prunes(spark: SparkSession, path: str) -> None:

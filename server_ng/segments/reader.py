@@ -1,6 +1,5 @@
 """Segments read in pieces of a bounded size; every batch is verified before its messages are rows."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
 
 from server_ng import binding
 from server_ng.segments.columns import DecodedColumns, Selection
-from server_ng.segments.damage import DamagedSegmentError, SegmentDeniedError, SegmentReadError
+from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.lease import SegmentCut
+from server_ng.segments.pieces import Pieces
 
 Skipped: TypeAlias = Callable[[DamagedSegmentError, tuple[int, int]], None]
 """Told what is damaged, and which offsets are lost with it: from the first, below the second."""
@@ -61,15 +61,7 @@ class SegmentReader:
         self._path = directory / cut.path
         self._cut = cut
         self._partition = partition
-        try:
-            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except PermissionError as error:
-            raise SegmentDeniedError(self._path, "this user may not read it: leases.group may") from error
-        except OSError as error:
-            raise SegmentReadError(self._path, f"it cannot be opened: {error.strerror}") from error
-        self._buffer = bytearray()
-        self._held = 0, 0
-        """Where in the segment the bytes begin that the buffer holds, and how many they are."""
+        self._pieces = Pieces(self._path, cut.bytes)
         self._after = cut.first_offset
         """No message of a lower offset is still to come."""
 
@@ -79,7 +71,7 @@ class SegmentReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        self._pieces.close()
 
     def columns(
         self,
@@ -206,34 +198,11 @@ class SegmentReader:
     def _read(self, position: int, length: int) -> memoryview:
         """Valid bytes from a position on, at most so many; they stay what they are until the next call."""
         length = min(length, self._cut.bytes - position)
-        read = self._keep(position, length)
-        room = memoryview(self._buffer)[:length]
-        while read < length:
-            try:
-                some = os.preadv(self._descriptor, [room[read:]], position + read)
-            except OSError as error:
-                raise SegmentReadError(self._path, f"byte {position + read}: {error.strerror}") from error
-            if not some:
-                reason = f"the file ends, but {self._cut.bytes} bytes of it are valid"
-                raise DamagedSegmentError(self._path, position + read, self._after, reason)
-            read += some
-            self._held = position, max(read, self._held[1])
-        return room
-
-    def _keep(self, position: int, length: int) -> int:
-        """Moves what the buffer holds from a position on to its front; how much of what is wanted that is.
-
-        The batch at the end of a piece is mostly cut short: what is here of it is not read again.
-        """
-        begins, held = self._held
-        kept = max(0, begins + held - position) if position >= begins else 0
-        buffer = self._buffer if len(self._buffer) >= length else bytearray(length)
-        if kept:
-            start = position - begins
-            # From view to view: what overlaps is moved as it must be.
-            memoryview(buffer)[:kept] = memoryview(self._buffer)[start : start + kept]
-        self._buffer, self._held = buffer, (position, kept)
-        return min(kept, length)
+        piece = self._pieces.read(position, length)
+        if len(piece) < length:
+            reason = f"the file ends, but {self._cut.bytes} bytes of it are valid"
+            raise DamagedSegmentError(self._path, position + len(piece), self._after, reason)
+        return piece
 
 
 def decode(

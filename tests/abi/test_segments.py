@@ -1,5 +1,6 @@
 """Segments of a lease, read through the native codec: right rows, or the file and place of what is wrong."""
 
+import math
 import pickle
 import struct
 from collections.abc import Sequence
@@ -18,6 +19,13 @@ from server_ng.segments.verify import Verified, verify
 from tests.support.lease_files import Message, WrittenSegment, segment, write_lease
 
 OFFSETS = Selection(Columns.OFFSET)
+
+
+@pytest.fixture(params=[1, math.inf], ids=["mapped", "copied"], autouse=True)
+def mapped_from(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether pieces are mapped, whatever their lengths are and their folder lies on."""
+    monkeypatch.setattr("server_ng.segments.pieces._MAPPED_FROM", request.param)
+    monkeypatch.setattr("server_ng.segments.pieces.os.major", lambda _: 8)
 
 
 def many(batches: int, messages: int, *, gap: int = 0) -> WrittenSegment:

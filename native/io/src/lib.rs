@@ -24,6 +24,7 @@ pub mod memory;
 mod names;
 pub mod output;
 pub mod posix;
+pub mod prefetch;
 pub mod probe;
 pub mod shared_pool;
 pub mod signal;

@@ -1,5 +1,6 @@
 //! From batch to batch of a segment, in pieces.
 
+use ng_io::prefetch::prefetch_behind;
 use ng_wire::batch::{
     BATCH_HEADER_BYTES, BatchHeader, BatchRefusal, MessageFrame, Payloads, Verified, verify_each,
 };
@@ -8,6 +9,10 @@ use crate::refusal::{Reason, Refusal};
 
 /// No batch is longer: what claims to be is damage.
 pub const BATCH_BYTES_MAX: u64 = 64 << 20;
+
+/// How far behind the front of a message memory is asked for: it is here when it is read. A processor foresees what is
+/// read in a row by itself, but begins anew with each page, which is fifteen messages of 280 bytes: 69 ns each, and 65 so.
+const AHEAD: usize = 2048;
 
 /// Where a walk over a segment stands, and what it holds batches against.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +56,13 @@ impl Walk {
         let header = self.header(rest, at)?;
         let bytes = Self::whole(rest, &header)?;
         let payloads = if self.hashed { Payloads::Hashed } else { Payloads::Trusted };
-        verify_each(bytes, payloads, |offset, message| each(&header, offset, message)).map_err(damaged)
+        let verified = verify_each(bytes, payloads, |offset, message| {
+            if self.hashed {
+                prefetch_behind(message.bytes, AHEAD);
+            }
+            each(&header, offset, message);
+        });
+        verified.map_err(damaged)
     }
 
     /// All bytes of the batch with this header at the front of `rest`; nothing vouches for them yet.

@@ -30,8 +30,8 @@ MASTER: Final = "local[2]"
 _FIVE: Final = "key,value,partition,offset,timestamp"
 _WANTED: Final = Selection(Columns.KEY | Columns.VALUE | Columns.OFFSET | Columns.TIMESTAMP)
 _PIECE_BYTES: Final = 1 << 20
-_UNTIL_WARM: Final = 4
-"""Runs that Java compiles in, beside them."""
+_UNTIL_WARM: Final = 10
+"""Runs that Java compiles in beside them, for most of a second of CPU each; behind them for a fifth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ class Pieces:
             try:
                 return self._mapping.read(position, length)
             except OSError:
-                # To copy it tells what is wrong with it, and where.
-                pass
+                # Copied from here on: that tells what is wrong, and where.
+                self._mapping = None
         return self._copies.read(position, length)
 
 

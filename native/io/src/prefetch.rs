@@ -1,5 +1,8 @@
 //! Memory that is asked for before it is needed.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
 /// What a processor fetches at once.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
@@ -8,23 +11,20 @@ const LINE: usize = 64;
 #[cfg(target_arch = "x86_64")]
 const BYTES_MAX: usize = 512;
 
-/// Asks for as many bytes as these are, so many behind them, and does not wait. There need not be any.
-///
-/// Where Rust has no stable name for this instruction, nothing happens.
+/// Asks for as many bytes as these are, from `distance` behind their front on, and does not wait. There need not be any.
+#[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn prefetch_behind(bytes: &[u8], distance: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let front = bytes.as_ptr().wrapping_add(distance);
-        for at in (0..bytes.len().min(BYTES_MAX)).step_by(LINE) {
-            // SAFETY: it changes nothing but caches, and faults at no address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(front.wrapping_add(at).cast()) };
-        }
+    let front = bytes.as_ptr().wrapping_add(distance);
+    for at in (0..bytes.len().min(BYTES_MAX)).step_by(LINE) {
+        // SAFETY: it changes nothing but caches, and faults at no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(front.wrapping_add(at).cast()) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, distance);
 }
+
+/// The same where Rust has no stable name for this instruction: nothing.
+#[cfg(not(target_arch = "x86_64"))]
+pub const fn prefetch_behind(_bytes: &[u8], _distance: usize) {}
 
 #[cfg(test)]
 mod tests {

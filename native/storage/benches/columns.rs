@@ -29,6 +29,18 @@ fn batch(number: u64) -> Vec<u8> {
     bytes
 }
 
+/// Batches of so many bytes, or a little more.
+fn segment(bytes: usize) -> Vec<u8> {
+    let mut segment = vec![];
+    for number in 0.. {
+        if segment.len() >= bytes {
+            break;
+        }
+        segment.extend(batch(number));
+    }
+    segment
+}
+
 /// The user header `key`, as text.
 fn key_header(key: &[u8]) -> Vec<u8> {
     let field = |bytes: &[u8]| {
@@ -65,12 +77,7 @@ fn decoding(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode with verification");
     group.measurement_time(Duration::from_secs(10));
     for (place, bytes) in [("one batch, in caches", 1), ("from memory", FAR_BYTES)] {
-        let mut segment = vec![];
-        let mut batches = 0;
-        while segment.len() < bytes {
-            segment.extend(batch(batches));
-            batches += 1;
-        }
+        let segment = segment(bytes);
         group.throughput(Throughput::Bytes(segment.len() as u64));
         group.bench_function(place, |bencher| bencher.iter(|| rows(black_box(&segment), &mut arena)));
     }

@@ -10,8 +10,8 @@ use crate::refusal::{Reason, Refusal};
 /// No batch is longer: what claims to be is damage.
 pub const BATCH_BYTES_MAX: u64 = 64 << 20;
 
-/// How far behind the front of a message memory is asked for: it is here when it is read. A processor foresees what is
-/// read in a row by itself, but begins anew with each page, which is fifteen messages of 280 bytes: 69 ns each, and 65 so.
+/// How far behind the front of a message memory is asked for, to be here when it is read. A processor foresees only a part
+/// of what is read in a row: a message of 280 bytes, from memory to columns, takes 65 ns with this and 69 without.
 const AHEAD: usize = 2048;
 
 /// Where a walk over a segment stands, and what it holds batches against.

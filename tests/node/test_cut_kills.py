@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from server_ng.segments.lease import Lease
@@ -137,8 +136,7 @@ def killed_server(cuts: KilledCuts, at: str, call: int) -> tuple[int, str | None
         # What runs beside the cut is not the same in every life.
         node.signal(signal.SIGUSR1)
         calls = int(told(node, 2)[1].split()[0])
-        for server in psutil.Process(node.pid).children():
-            server.terminate()
+        node.signal(signal.SIGTERM)
     else:
         calls = call
     status = node.wait()

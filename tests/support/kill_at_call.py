@@ -3,7 +3,7 @@
 kill_at_call.py entry|exit N [from-signal] COMMAND ...
 
 0 for N: nothing is killed, and the calls are counted. With from-signal they are counted from SIGUSR1 on, and
-each of these signals is answered with a line as at the end.
+each of these signals is answered with a line as at the end. SIGTERM goes to the command.
 
 Calls are counted over all threads of the command, in the order in which they come. (The injections of strace
 count for each thread and each kind of call apart.) The status is the command's own, or 9 if it was killed;
@@ -16,6 +16,7 @@ import platform
 import signal
 import struct
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -160,6 +161,11 @@ def _trace(leader: int, calls: _Calls) -> int:
             continue
 
 
+def _terminate(leader: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(leader, signal.SIGTERM)
+
+
 def main() -> int:
     """Runs the command and kills it at its moment."""
     at, wanted, *command = sys.argv[1:]
@@ -171,7 +177,11 @@ def main() -> int:
         _become(command)
     calls = _Calls(int(wanted), {"entry": _ENTRY, "exit": _EXIT}[at], counting=not from_signal)
     signal.signal(signal.SIGUSR1, calls.begin)
+    signal.signal(signal.SIGTERM, lambda *_signal: _terminate(leader))
     status = _trace(leader, calls)
+    # The command may be killed while a test sends these: what counts then is how it ended.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     calls.tell()
     return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else os.WTERMSIG(status)
 

@@ -9,7 +9,7 @@ from typing import Self
 
 import pyspark
 
-from server_ng.spark.session import find_java
+from server_ng.spark.java import find_java
 from tests.support.waiting import until
 
 __all__ = ["StandaloneCluster"]

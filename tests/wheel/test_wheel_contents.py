@@ -37,6 +37,15 @@ def test_the_wheel_holds_the_package_and_nothing_else(root: Path, wheel: Path) -
     assert (package | NATIVE) - names == set()
 
 
+def test_what_can_be_run_still_can(root: Path, wheel: Path) -> None:
+    runs = 0o111
+    with zipfile.ZipFile(wheel) as archive:
+        found = {each.filename for each in archive.infolist() if each.external_attr >> 16 & runs}
+    wanted = {name for name in package_files(root) if (root / name).stat().st_mode & runs}
+    assert wanted
+    assert wanted <= found
+
+
 def test_the_metadata_comes_from_the_tree(root: Path, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))

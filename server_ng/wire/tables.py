@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0xECBBF2ACB3CB6F9B
+TABLES_DIGEST: Final = 0x41B300DD13B43F4D
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 253
+METRIC_CELLS: Final = 254
 
 
 class Command(IntEnum):
@@ -1100,6 +1100,14 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "Partitions in which a poll of this run met damage.",
         (),
         252,
+    ),
+    MetricRow(
+        36,
+        "early_acknowledgements_total",
+        "counter",
+        "Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.",
+        (),
+        253,
     ),
 )
 

@@ -56,6 +56,10 @@ pub trait Driver {
     /// receiving goes on. To be called after the completion of the last `Send`. A stale handle is ignored.
     fn finish_sending(&mut self, socket: Handle);
 
+    /// Makes the kernel acknowledge now, and not up to 40 ms later, the bytes a socket has received so far. A stale handle
+    /// and a protocol without acknowledgements are ignored.
+    fn acknowledge_now(&mut self, socket: Handle);
+
     /// Closes a handle. Its outstanding operations complete as cancelled with their buffers; a socket is shut
     /// down in both directions; the descriptor goes after the last operation. A stale handle is ignored.
     fn close(&mut self, handle: Handle);

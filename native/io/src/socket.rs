@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::sockopt::{
     set_socket_keepalive, set_socket_reuseaddr, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl,
-    set_tcp_nodelay,
+    set_tcp_nodelay, set_tcp_quickack,
 };
 use rustix::net::{
     AddressFamily, Shutdown, SocketAddrAny, SocketFlags, SocketType, bind, getsockname, listen, shutdown,
@@ -47,6 +47,11 @@ impl Socket {
     /// Ends the sending direction. A peer that is gone already is no error.
     pub(crate) fn finish_sending(&self) {
         let _ = shutdown(self, Shutdown::Write);
+    }
+
+    /// Ends the delay of a TCP acknowledgement. Other protocols and broken connections have none to send.
+    pub(crate) fn acknowledge_now(&self) {
+        let _ = set_tcp_quickack(self, true);
     }
 
     /// The address this end is bound to.

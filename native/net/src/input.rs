@@ -8,7 +8,7 @@ use ng_wire::table::close_reason::CloseReason;
 
 use crate::frame_body::{FrameBody, Kept};
 use crate::frame_memory::FrameMemory;
-use crate::limits::{INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX};
+use crate::limits::{ACKNOWLEDGEMENT_DELAY, INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX, STALLED_FRAME_BYTES_MAX};
 
 /// What the buffered bytes allow.
 #[derive(Debug)]
@@ -44,6 +44,8 @@ pub(crate) struct Input {
     clock: Option<(Instant, Instant)>,
     /// How long the last frame was that came whole. Who sends frames tends to send more of that size.
     habit: usize,
+    /// The rest of a frame once arrived so late that the peer must have waited for our delayed acknowledgement.
+    stalls: bool,
 }
 
 /// A receive operation to come.
@@ -68,6 +70,7 @@ impl Input {
             first_frame_seen: false,
             clock: None,
             habit: 0,
+            stalls: false,
         }
     }
 
@@ -183,16 +186,31 @@ impl Input {
     }
 
     /// Starts the clock of a frame that has begun, or sets its deadline anew once its length is known. Without a
-    /// frame in progress nothing is timed: nobody is cut for being quiet.
-    pub(crate) fn run_clock(&mut self, now: Instant, allowance: Duration) {
+    /// frame in progress nothing is timed: nobody is cut for being quiet. Returns whether the clock began to run now.
+    pub(crate) fn run_clock(&mut self, now: Instant, allowance: Duration) -> bool {
         if self.is_armed() {
-            return;
+            return false;
         }
         let frame_started = self.discard > 0 || !self.received().is_empty();
+        let was_running = self.clock.is_some();
         self.clock = frame_started.then(|| {
             let started = self.clock.map_or(now, |(started, _)| started);
             (started, started + allowance)
         });
+        frame_started && !was_running
+    }
+
+    /// Notices a peer with Nagle's algorithm: it sends the last, short segment of a frame only when everything before it
+    /// is acknowledged, and the kernel delays acknowledgements of a lone header by 40 ms. Of longer frames whole
+    /// segments follow the header, which the kernel acknowledges at once.
+    pub(crate) fn note_arrival(&mut self, now: Instant) {
+        let late = self.clock.is_some_and(|(started, _)| now - started >= ACKNOWLEDGEMENT_DELAY);
+        self.stalls |= late && self.received().len() <= STALLED_FRAME_BYTES_MAX;
+    }
+
+    /// Whether the peer of a frame that has just begun waits until its first bytes are acknowledged.
+    pub(crate) fn awaits_acknowledgement(&self, frame_bytes: usize) -> bool {
+        self.stalls && frame_bytes <= STALLED_FRAME_BYTES_MAX
     }
 
     /// Stops the clock: it is us who keep the peer waiting.
@@ -278,5 +296,38 @@ mod tests {
             input.consume(&header(u32::try_from(size).expect("a small frame")), &mut memory);
             assert_eq!(input.buffer.map(|buffer| buffer.capacity()), Some(waiting), "{size}");
         }
+    }
+
+    /// Receives a frame of so many bytes in two parts, the second of them so much after the first. Says whether the peer
+    /// counts as one that waits for acknowledgements when its next frame begins.
+    fn stalls_after(size: u32, delay: Duration) -> bool {
+        let mut memory = FrameMemory::new();
+        let mut input = Input::new();
+        let began = Instant::FAR_FUTURE - Duration::from_hours(1);
+        input.disarm(Buffer::from(vec![1; HEADER_BYTES]));
+        assert!(input.run_clock(began, Duration::from_secs(10)));
+        assert!(!input.awaits_acknowledgement(size as usize), "nothing is known of the peer yet");
+        let _ = input.arm(size as usize, &mut memory);
+        input.disarm(Buffer::from(vec![1; size as usize]));
+        input.note_arrival(began + delay);
+        input.consume(&header(size), &mut memory);
+        input.awaits_acknowledgement(20_000)
+    }
+
+    #[test]
+    fn a_peer_stalls_if_the_rest_of_a_short_frame_came_after_the_delayed_acknowledgement() {
+        let delayed = Duration::from_millis(40);
+        assert!(stalls_after(20_000, delayed));
+        assert!(stalls_after(60_000, delayed));
+        assert!(!stalls_after(20_000, Duration::from_millis(29)), "it came by itself");
+        assert!(!stalls_after(1 << 20, delayed), "whole segments are acknowledged at once: the peer is slow");
+    }
+
+    #[test]
+    fn of_a_peer_that_stalls_long_frames_are_not_acknowledged_early() {
+        let mut input = Input::new();
+        input.stalls = true;
+        assert!(input.awaits_acknowledgement(STALLED_FRAME_BYTES_MAX));
+        assert!(!input.awaits_acknowledgement(STALLED_FRAME_BYTES_MAX + 1));
     }
 }

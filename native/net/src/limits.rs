@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ng_wire::frame::HEADER_BYTES;
+
 /// The largest frame a connection may send before login, header included: a stranger's memory is bounded by it.
 pub const STRANGER_FRAME_BYTES_MAX: u32 = 8 * 1024;
 
@@ -12,6 +14,14 @@ pub(crate) const INPUT_BYTES: usize = 1024;
 /// Who sends frames up to this size gets a receive buffer that takes the next one whole; longer ones take two operations
 /// each, for what tells of them and for the rest.
 pub(crate) const INPUT_BYTES_HABITUAL_MAX: usize = 4 * 1024;
+
+/// A rest that arrives this long after the start of its frame arrives after Linux's shortest delayed acknowledgement, 40 ms,
+/// of which a part may have passed before the start was noticed.
+pub(crate) const ACKNOWLEDGEMENT_DELAY: Duration = Duration::from_millis(30);
+
+/// The longest frame that a delayed acknowledgement can stall: one segment of the loopback interface, the largest there
+/// is, behind a header.
+pub(crate) const STALLED_FRAME_BYTES_MAX: usize = 64 * 1024 + HEADER_BYTES;
 
 /// Memory of arriving frames that is kept for frames to come: that of a few large ones, or of many small ones. As much again
 /// for frames whose content is kept.

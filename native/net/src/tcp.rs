@@ -27,6 +27,8 @@ pub struct Traffic {
     pub bytes_received: u64,
     /// Bytes that send operations completed.
     pub bytes_sent: u64,
+    /// Frames whose first bytes were acknowledged at once, because their peer waits for that.
+    pub early_acknowledgements: u64,
 }
 
 /// All connections of a shard.
@@ -174,6 +176,7 @@ impl Connections {
                 self.advance(id, now, driver, service);
             }
             Ok(count) => {
+                connection.input.note_arrival(now);
                 self.traffic.bytes_received += count as u64;
                 self.advance(id, now, driver, service);
             }
@@ -323,7 +326,12 @@ impl Connections {
     ) {
         let limits = self.limits;
         let Some(connection) = self.get(id) else { return };
-        connection.input.run_clock(now, limits.allowance(connection.input.frame_bytes(header)));
+        let frame_bytes = connection.input.frame_bytes(header);
+        let began = connection.input.run_clock(now, limits.allowance(frame_bytes));
+        if began && connection.input.awaits_acknowledgement(frame_bytes) {
+            driver.acknowledge_now(connection.handle);
+            self.traffic.early_acknowledgements += 1;
+        }
         self.arm(id, header, driver);
     }
 

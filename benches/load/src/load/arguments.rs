@@ -73,6 +73,9 @@ pub(crate) struct Run {
     /// Without it each client asks as soon as it is answered.
     #[arg(long)]
     pub(crate) rate: Option<f64>,
+    /// Leave Nagle's algorithm on, as clients do by default.
+    #[arg(long)]
+    pub(crate) nagle: bool,
     /// The process to read the costs of.
     #[arg(long)]
     pub(crate) pid: u32,

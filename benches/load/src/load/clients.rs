@@ -10,12 +10,13 @@ use crate::Outcome;
 const USERNAME: &str = "iggy";
 const PASSWORD: &str = "iggy-secret";
 
-/// A client that is logged in. Small requests leave at once.
-pub(crate) async fn connect(address: &str) -> Outcome<TcpClient> {
+/// A client that is logged in. With `nodelay` small requests leave at once; without it the client is as its defaults make
+/// it, and Nagle's algorithm holds the body of a request back until its header is acknowledged.
+pub(crate) async fn connect(address: &str, nodelay: bool) -> Outcome<TcpClient> {
     let config = TcpClientConfig {
         server_address: address.to_owned(),
         auto_login: AutoLogin::Enabled(Credentials::UsernamePassword(USERNAME.into(), PASSWORD.into())),
-        nodelay: true,
+        nodelay,
         ..TcpClientConfig::default()
     };
     let client = TcpClient::create(Arc::new(config))?;

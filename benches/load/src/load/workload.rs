@@ -22,7 +22,7 @@ const CONFIRMATION_BYTES: usize = 24;
 
 /// Makes the topic and fills it.
 pub(crate) async fn prepare(prepare: &Prepare) -> Outcome<()> {
-    let client = connect(&prepare.shape.address).await?;
+    let client = connect(&prepare.shape.address, true).await?;
     client.create_stream(STREAM).await?;
     let options = TopicCreateOptions {
         partitions_count: Some(prepare.shape.partitions.get()),
@@ -63,7 +63,7 @@ struct Poll {
 impl Worker {
     /// The worker with this number. It sends to its share of the partitions, and polls one.
     pub(crate) async fn new(run: &Run, number: u32) -> Outcome<Self> {
-        let client = connect(&run.shape.address).await?;
+        let client = connect(&run.shape.address, !run.nagle).await?;
         let (clients, partitions) = (run.clients.get(), run.shape.partitions.get());
         let first = number % partitions;
         let share = (first..partitions).step_by(clients.min(partitions) as usize);

@@ -288,6 +288,13 @@ impl Driver for PosixDriver {
         }
     }
 
+    fn acknowledge_now(&mut self, socket: Handle) {
+        if let Some(Resource::Socket(state)) = self.resources.get(socket) {
+            self.counters.syscalls += 1;
+            state.socket.acknowledge_now();
+        }
+    }
+
     fn close(&mut self, handle: Handle) {
         match self.resources.remove(handle) {
             Some(Resource::Socket(state)) => {

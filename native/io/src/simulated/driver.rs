@@ -148,6 +148,8 @@ impl Driver for SimulatedDriver {
 
     fn finish_sending(&mut self, _socket: Handle) {}
 
+    fn acknowledge_now(&mut self, _socket: Handle) {}
+
     fn close(&mut self, handle: Handle) {
         self.files.remove(handle);
     }

@@ -356,6 +356,13 @@ impl Driver for UringDriver {
         }
     }
 
+    fn acknowledge_now(&mut self, socket: Handle) {
+        if let Some(Descriptor::Socket(socket)) = self.open(socket).map(|resource| &resource.descriptor) {
+            socket.acknowledge_now();
+            self.counters.syscalls += 1;
+        }
+    }
+
     fn close(&mut self, handle: Handle) {
         let Some(resource) = self.resources.get_mut(handle).filter(|resource| !resource.closing) else {
             return;

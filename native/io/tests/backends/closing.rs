@@ -94,6 +94,7 @@ fn assert_stale<E: Environment>(environment: &E, operations: impl Fn(Handle) -> 
     }
     assert_eq!(rig.driver.local_address(stale).expect_err("stale").errno(), libc::EBADF);
     rig.driver.finish_sending(stale);
+    rig.driver.acknowledge_now(stale);
     rig.driver.close(stale);
     rig.send(fresh, b"untouched");
     let mut there = [0; 9];

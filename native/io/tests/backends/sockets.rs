@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use ng_io::{Buffer, Driver, DriverLimits, Environment, Operation, Outcome, Socket};
-use rustix::net::sockopt::set_socket_linger;
+use rustix::net::sockopt::{set_socket_linger, tcp_quickack};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::rig::{on_every_backend, pattern, received, rig, rig_with, sent, tcp_pair};
@@ -25,6 +25,7 @@ on_every_backend!(
     a_reset_is_an_error,
     sending_to_a_peer_that_is_gone_is_an_error,
     finishing_sends_an_end_and_still_receives,
+    an_acknowledgement_that_was_delayed_leaves_at_once,
     a_second_operation_in_the_same_direction_is_busy,
     a_receive_without_room_is_invalid,
     both_ends_in_one_driver_talk,
@@ -214,6 +215,23 @@ fn finishing_sends_an_end_and_still_receives<E: Environment>(environment: &E) {
     assert_eq!(all, b"the answer");
     far.write_all(b"more").expect("the other direction is open");
     assert_eq!(rig.receive_exactly(socket, 4), b"more");
+}
+
+fn an_acknowledgement_that_was_delayed_leaves_at_once<E: Environment>(environment: &E) {
+    let mut rig = rig(environment);
+    let (near, mut far) = tcp_pair();
+    let observer = near.try_clone().expect("a descriptor");
+    let socket = rig.driver.adopt_socket(near.into()).expect("room for a socket");
+    // A socket that answers what it receives delays its acknowledgements: they travel with the answers.
+    for _ in 0..8 {
+        far.write_all(b"ping").expect("a connection");
+        assert_eq!(rig.receive_exactly(socket, 4), b"ping");
+        rig.send(socket, b"pong");
+        far.read_exact(&mut [0; 4]).expect("an answer");
+    }
+    assert!(!tcp_quickack(&observer).expect("a TCP socket"));
+    rig.driver.acknowledge_now(socket);
+    assert!(tcp_quickack(&observer).expect("a TCP socket"));
 }
 
 fn a_second_operation_in_the_same_direction_is_busy<E: Environment>(environment: &E) {

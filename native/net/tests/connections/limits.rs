@@ -17,6 +17,7 @@ on_every_backend!(
     a_frame_too_long_is_answered_from_its_header_and_the_connection_closed,
     a_frame_answered_from_its_header_keeps_the_time_of_its_length,
     the_last_answer_arrives_before_the_close,
+    a_peer_that_waited_for_an_acknowledgement_gets_later_ones_at_once,
     a_reader_that_stalls_is_not_served_further_and_cut_in_the_end,
 );
 
@@ -118,6 +119,25 @@ fn the_last_answer_arrives_before_the_close<E: Environment>(environment: &E) {
     drop(client);
     rig.until(|rig| !rig.service.closed.is_empty());
     assert_eq!(rig.service.closed, [(1, CloseReason::OversizeBeforeLogin)]);
+}
+
+fn a_peer_that_waited_for_an_acknowledgement_gets_later_ones_at_once<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = rig.client();
+    let bytes = frame(ECHO, 1, &[0; 4 * 1024]);
+    for (early, wait) in [(0, Duration::from_millis(40)), (1, Duration::ZERO), (2, Duration::ZERO)] {
+        rig.write(&mut client, &bytes[..HEADER_BYTES]);
+        rig.until(|rig| rig.connections.next_deadline().is_some());
+        assert_eq!(rig.connections.traffic().early_acknowledgements, early);
+        rig.ahead += wait;
+        rig.write(&mut client, &bytes[HEADER_BYTES..]);
+        assert_eq!(rig.reply(&mut client), 1);
+        assert_eq!(rig.connections.traffic().early_acknowledgements, early, "one for each frame in parts");
+        rig.ahead += Duration::from_secs(20);
+        rig.until(|rig| rig.connections.next_deadline().is_none());
+    }
+    rig.write(&mut client, &bytes);
+    assert_eq!(rig.reply(&mut client), 1);
 }
 
 fn a_reader_that_stalls_is_not_served_further_and_cut_in_the_end<E: Environment>(environment: &E) {

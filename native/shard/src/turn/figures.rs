@@ -19,6 +19,7 @@ impl<E: Environment> Shard<E> {
             (const { Cell::of(Metric::ConnectionsUnauthenticated) }, self.connections.strangers() as u64),
             (const { Cell::of(Metric::BytesReceived) }, traffic.bytes_received),
             (const { Cell::of(Metric::BytesSent) }, traffic.bytes_sent),
+            (const { Cell::of(Metric::EarlyAcknowledgements) }, traffic.early_acknowledgements),
             (const { Cell::of(Metric::Doorbells) }, rings),
             (const { Cell::of(Metric::IoSyscalls) }, counters.syscalls),
             (const { Cell::of(Metric::IoOperations) }, counters.operations),

@@ -152,6 +152,10 @@ impl Driver for MortalDriver {
         self.inner.finish_sending(socket);
     }
 
+    fn acknowledge_now(&mut self, socket: Handle) {
+        self.inner.acknowledge_now(socket);
+    }
+
     fn close(&mut self, handle: Handle) {
         self.inner.close(handle);
     }

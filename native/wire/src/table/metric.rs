@@ -152,6 +152,8 @@ metrics! {
     DamagedPolls = 34, Counter, "damaged_polls_total";
     /// Partitions in which a poll of this run met damage.
     DamagedPartitions = 35, Gauge, "damaged_partitions";
+    /// Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.
+    EarlyAcknowledgements = 36, Counter, "early_acknowledgements_total";
 }
 
 /// How many cells an array of every metric with every combination of labels has.

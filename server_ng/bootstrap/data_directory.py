@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from server_ng import binding
 from server_ng.bootstrap.errors import StartError
+from server_ng.bootstrap.iggy_data import refuse_iggy_data
 
 __all__ = ["DataDirectory"]
 
@@ -32,6 +33,7 @@ class DataDirectory:
         A runtime directory elsewhere has a lock of its own: two servers with one would give out each other's
         addresses and passwords.
         """
+        refuse_iggy_data(path)
         for directory in (path, runtime_path):
             try:
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)

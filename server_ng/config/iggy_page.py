@@ -17,6 +17,11 @@ well. A variable is `IGGY_` and the key in capitals with `_` for each point; it 
 empty one is passed over. `server-ng config check` says what a configuration leads to, without a start. This
 page is generated: `server-ng config iggy` prints it.
 
+The data directory is not shared. Both servers default to `local_data`, and server-ng refuses a directory
+that holds data of Iggy (`streams`, `state` or `metadata`) with status 78, before it writes anything. Set
+`system.path` to another directory, or move the old one away. Messages move through clients: run both
+servers on different ports, read from the one and send to the other.
+
 After binding, `runtime/current_config.toml` has all of it in Iggy's shape, with the real addresses and
 without secrets. A key without effect is shown there with Iggy's own default, a transport that is not served
 as switched off.

@@ -110,3 +110,22 @@ def test_ten_faults_are_reported_at_once(make_node: StartNode) -> None:
 def test_more_shards_than_processors_need_leave_to_share(make_node: StartNode) -> None:
     node = make_node(settings={"system.sharding.cpu_allocation": "4096"})
     assert "pin_cores" in refused(node)
+
+
+def test_data_of_iggy_is_left_as_it_is(make_node: StartNode, tmp_path: Path) -> None:
+    node = make_node(settings={"system.path": str(tmp_path / "local_data")})
+    log = tmp_path / "local_data" / "state" / "log"
+    partition = tmp_path / "local_data" / "streams" / "0" / "topics" / "0" / "partitions" / "0"
+    for folder in (log.parent, partition):
+        folder.mkdir(parents=True)
+    log.write_bytes(b"of the other server")
+    before = sorted((tmp_path / "local_data").rglob("*"))
+    said = refused(node)
+    assert str(tmp_path / "local_data") in said
+    assert "Apache Iggy" in said
+    assert "system.path" in said
+    assert sorted((tmp_path / "local_data").rglob("*")) == before
+    (tmp_path / "local_data").rename(tmp_path / "old_data")
+    node.runtime = tmp_path / "local_data" / "runtime"
+    node.start()
+    assert node.terminate() == 0

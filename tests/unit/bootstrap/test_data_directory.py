@@ -97,3 +97,37 @@ def test_a_runtime_folder_elsewhere_has_one_owner_too(tmp_path: Path) -> None:
         DataDirectory.take(tmp_path / "b", tmp_path / "run")
     first.release()
     DataDirectory.take(tmp_path / "b", tmp_path / "run").release()
+
+
+def files_below(path: Path) -> dict[str, bytes | None]:
+    """Every name below a directory, with the content of each file."""
+    return {
+        str(found.relative_to(path)): found.read_bytes() if found.is_file() else None
+        for found in path.rglob("*")
+    }
+
+
+@pytest.mark.parametrize(
+    "names", [("state/log", "state/info"), ("streams/0/topics/0/x",), ("metadata/journal.wal",)]
+)
+def test_data_of_iggy_is_refused_before_anything_is_written(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("of the other server")
+    before = files_below(tmp_path)
+    with pytest.raises(StartError, match=r"Apache Iggy .* Set system\.path to another directory") as refused:
+        take(tmp_path)
+    assert refused.value.status == ExitStatus.CONFIGURATION
+    assert files_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["runtime", "logs", "backup", "leases"])
+def test_folders_that_prove_nothing_are_no_data_of_iggy(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    take(tmp_path).release()
+
+
+def test_a_directory_that_was_founded_beside_data_of_iggy_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "streams").mkdir()
+    (tmp_path / "LAYOUT").write_bytes(golden_file("layout"))
+    take(tmp_path).release()

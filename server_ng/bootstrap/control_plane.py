@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import structlog
 
+from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.figures import partition_samples
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records import (
@@ -23,11 +24,13 @@ from server_ng.leases.service import Topic as LeasedTopic
 from server_ng.metadata.deltas import encode_deltas
 from server_ng.metadata.machine import Metadata
 from server_ng.metadata.ops import Op, Outcome
+from server_ng.metadata.rows import BadRowsError
 from server_ng.metadata.state import State
 from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 from server_ng.reconciler.placement import owner
 from server_ng.reconciler.task import Reconciler
+from server_ng.wire.tables import ExitStatus
 
 __all__ = ["ControlPlane"]
 
@@ -44,21 +47,23 @@ class ControlPlane:
         self._send = send
         self._metadata = Metadata()
         self._caught_up = False
+        self._unreadable = False
         self._faults = 0
         self._reconciler = Reconciler(shards, send, loop, lambda: self.converged.set_result(None))
 
     def take(self, record: ControlRecord) -> None:
-        """Does what follows from one record."""
+        """Does what follows from one record; raises `StartError` for rows that cannot be read."""
+        if self._unreadable:
+            # An answer to an operation would be its outcome for good, and would be decided without the rows.
+            return
         match record:
             case Apply():
                 self._apply(record)
             case Reconciled(shard):
                 self._check(shard)
                 self._reconciler.answer(record)
-            case Rows(_, last, deltas):
-                self._metadata.load(deltas, last)
-                if last and self._caught_up:
-                    self._reconciler.load(self._metadata.state)
+            case Rows():
+                self._load(record)
             case CaughtUp():
                 self._caught_up = True
                 self._reconciler.load(self._metadata.state)
@@ -98,6 +103,20 @@ class ControlPlane:
     def _check(self, shard: int) -> None:
         if shard >= self._shards:
             raise MalformedRecordError(f"a record about shard {shard} of {self._shards}")
+
+    def _load(self, record: Rows) -> None:
+        try:
+            self._metadata.load(record.deltas, record.last)
+        except BadRowsError as error:
+            self._unreadable = True
+            raise StartError(
+                f"The stored streams and topics after operation {record.op} cannot be read: {error}. "
+                "A newer version may have written them: start that one. If not, restore the data directory "
+                "from a copy that was made with the server stopped, and report this sentence.",
+                ExitStatus.DAMAGED_DATA,
+            ) from error
+        if record.last and self._caught_up:
+            self._reconciler.load(self._metadata.state)
 
     def _apply(self, record: Apply) -> None:
         op = Op(record.op, record.timestamp, record.client, record.operation, record.user_id, record.body)

@@ -308,7 +308,11 @@ class _Daemon:
         self._fail(f"task {name} failed", error)
 
     def _callback_failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        self._fail(str(context.get("message")), context.get("exception"))
+        error = context.get("exception")
+        if isinstance(error, StartError):
+            self._end(ExitStatus(_refuse(error)))
+        else:
+            self._fail(str(context.get("message")), error)
 
     def _fail(self, what: str, error: BaseException | None) -> None:
         reason = f"{what}: {error!r}"

@@ -11,7 +11,10 @@ from server_ng.metadata.topics import create_topic, delete_topic, purge_topic, u
 from server_ng.wire.refusals import RefusedError
 from server_ng.wire.tables import ErrorCode, Operation
 
-__all__ = ["apply", "decide"]
+__all__ = ["NOT_OF_THE_OP", "apply", "decide"]
+
+NOT_OF_THE_OP: Final = (MemoryError, RecursionError)
+"""Exhausted memory or stack ends the process: another replica might have more, and decide otherwise."""
 
 _SERVED: Final[dict[int, Callable[[State, Op], Outcome]]] = {
     Operation.CREATE_STREAM: create_stream,
@@ -39,14 +42,10 @@ def apply(state: State, op: Op) -> Outcome:
 
 
 def decide(state: State, op: Op) -> Outcome:
-    """What the op comes to, a bug included: that is the same error on every replica.
-
-    Exhausted memory or stack is no function of the op, another replica might have more: it is not caught here
-    and ends the process.
-    """
+    """What the op comes to, a bug included: that is the same error on every replica."""
     try:
         return apply(state, op)
-    except (MemoryError, RecursionError):
+    except NOT_OF_THE_OP:
         raise
     except Exception as fault:
         return Outcome(ErrorCode.ERROR, fault=fault)

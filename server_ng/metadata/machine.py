@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from server_ng.metadata.apply import decide
+from server_ng.metadata.apply import NOT_OF_THE_OP, decide
 from server_ng.metadata.deltas import Put, decode_deltas
 from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.rows import BadRowsError
 from server_ng.metadata.state import State, fold
+from server_ng.wire.tables import ErrorCode
 
 __all__ = ["Metadata"]
 
@@ -34,11 +35,21 @@ class Metadata:
             self._touched.clear()
 
     def apply(self, op: Op) -> Outcome:
-        """Decides the op and writes what it comes to."""
+        """Decides the op and writes what it comes to.
+
+        A bug in the writing is met again by every replay, as one in the decision is: it is the same error
+        without deltas everywhere, and leaves the state as it was.
+        """
         if self._loading is not None:
             raise BadRowsError(f"op {op.number} comes in the middle of the rows")
         outcome = decide(self._state, op)
-        self._touched.update(dict.fromkeys(fold(self._state, outcome.deltas)))
+        try:
+            touched = fold(self._state, outcome.deltas)
+        except NOT_OF_THE_OP:
+            raise
+        except Exception as fault:
+            return Outcome(ErrorCode.ERROR, fault=fault)
+        self._touched.update(dict.fromkeys(touched))
         return outcome
 
     def take_touched(self) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from server_ng.metadata.rows import (
     topic_key,
 )
 from server_ng.metadata.slots import Slots
+from server_ng.metadata.undo import UndoLog
 from server_ng.wire.identifiers import Identifier
 
 __all__ = ["STREAMS_MAX", "TOPICS_MAX", "State", "Stream", "Topic", "fold"]
@@ -89,98 +90,116 @@ def fold(state: State, deltas: Iterable[Delta]) -> list[int]:
     """Writes deltas into the state; returns the groups whose partition came, changed or went.
 
     A row comes after the row it belongs to, and partitions come ascending and go descending, as `rows` and
-    `apply` have them. Rows that do not fit together leave a state that is of no use.
+    `apply` have them. All deltas are written or none: rows that do not fit together, and a bug in the middle,
+    leave the state as it was.
     """
-    touched: list[int] = []
-    for delta in deltas:
+    writer = _Writer(state)
+    try:
+        for delta in deltas:
+            writer.write(delta)
+        return writer.touched  # noqa: TRY300  whatever raises before the caller has it takes all back
+    except Exception:
+        writer.undo.take_back()
+        raise
+
+
+class _Writer:
+    """Changes a state, each change by way of the log that can take it back."""
+
+    __slots__ = ("_state", "touched", "undo")
+
+    def __init__(self, state: State) -> None:
+        self.undo = UndoLog()
+        self.touched: list[int] = []
+        self._state = state
+
+    def write(self, delta: Delta) -> None:
         numbers = key_numbers(delta.key)
         if isinstance(delta, Put):
-            _put(state, numbers, delta.value, touched)
+            self._put(numbers, delta.value)
         else:
-            _delete(state, numbers, touched)
-    return touched
+            self._delete(numbers)
 
+    def _put(self, numbers: tuple[int, ...], value: bytes) -> None:
+        match numbers:
+            case ():
+                self.undo.assign(self._state, "counters", Counters.decode(value))
+            case (stream,):
+                self._put_stream(stream, StreamRow.decode(value))
+            case (stream, topic):
+                self._put_topic(_stream(self._state, stream), topic, TopicRow.decode(value))
+            case (stream, topic, partition):
+                row = PartitionRow.decode(value)
+                self._put_partition(_topic(_stream(self._state, stream), topic), partition, row)
+                self.touched.append(row.group)
 
-def _put(state: State, numbers: tuple[int, ...], value: bytes, touched: list[int]) -> None:
-    match numbers:
-        case ():
-            state.counters = Counters.decode(value)
-        case (stream,):
-            _put_stream(state, stream, StreamRow.decode(value))
-        case (stream, topic):
-            _put_topic(_stream(state, stream), topic, TopicRow.decode(value))
-        case (stream, topic, partition):
-            row = PartitionRow.decode(value)
-            _put_partition(state, _topic(_stream(state, stream), topic), partition, row)
-            touched.append(row.group)
+    def _put_stream(self, number: int, row: StreamRow) -> None:
+        state, undo = self._state, self.undo
+        stream = state.streams.get(number)
+        if state.stream_ids.get(row.name, number) != number:
+            raise BadRowsError(f"two streams are called {row.name!r}")
+        if stream is None:
+            undo.call(state.slots.take, state.slots.free, number)
+            undo.put(state.streams, number, Stream(number, row))
+        else:
+            undo.drop(state.stream_ids, stream.row.name)
+            undo.assign(stream, "row", row)
+        undo.put(state.stream_ids, row.name, number)
 
+    def _put_topic(self, stream: Stream, number: int, row: TopicRow) -> None:
+        undo = self.undo
+        topic = stream.topics.get(number)
+        if stream.topic_ids.get(row.name, number) != number:
+            raise BadRowsError(f"two topics of stream {stream.id} are called {row.name!r}")
+        if topic is None:
+            undo.call(stream.slots.take, stream.slots.free, number)
+            undo.put(stream.topics, number, Topic(number, row))
+        else:
+            undo.drop(stream.topic_ids, topic.row.name)
+            undo.assign(topic, "row", row)
+        undo.put(stream.topic_ids, row.name, number)
 
-def _put_stream(state: State, number: int, row: StreamRow) -> None:
-    stream = state.streams.get(number)
-    if state.stream_ids.get(row.name, number) != number:
-        raise BadRowsError(f"two streams are called {row.name!r}")
-    if stream is None:
-        state.slots.take(number)
-        state.streams[number] = Stream(number, row)
-    else:
-        del state.stream_ids[stream.row.name]
-        stream.row = row
-    state.stream_ids[row.name] = number
+    def _put_partition(self, topic: Topic, number: int, row: PartitionRow) -> None:
+        if number < len(topic.partitions):
+            if topic.partitions[number].group != row.group:
+                raise BadRowsError(f"partition {number} of topic {topic.id} changes its group")
+            self.undo.replace(topic.partitions, number, row)
+        elif number == len(topic.partitions) and row.group not in self._state.groups:
+            self.undo.append(topic.partitions, row)
+        else:
+            raise BadRowsError(f"partition {number} of topic {topic.id} does not fit behind those before it")
+        self.undo.put(self._state.groups, row.group, row)
 
+    def _delete(self, numbers: tuple[int, ...]) -> None:
+        state, undo = self._state, self.undo
+        match numbers:
+            case ():
+                undo.assign(state, "counters", FIRST_COUNTERS)
+            case (stream_number,):
+                stream = _stream(state, stream_number)
+                for topic in stream.in_order():
+                    self._delete_partitions(topic, 0)
+                undo.drop(state.streams, stream.id)
+                undo.drop(state.stream_ids, stream.row.name)
+                undo.call(state.slots.free, state.slots.take, stream.id)
+            case (stream_number, topic_number):
+                stream = _stream(state, stream_number)
+                topic = _topic(stream, topic_number)
+                self._delete_partitions(topic, 0)
+                undo.drop(stream.topics, topic.id)
+                undo.drop(stream.topic_ids, topic.row.name)
+                undo.call(stream.slots.free, stream.slots.take, topic.id)
+            case (stream_number, topic_number, partition):
+                topic = _topic(_stream(state, stream_number), topic_number)
+                if partition != len(topic.partitions) - 1:
+                    raise BadRowsError(f"partition {partition} of topic {topic.id} is not the last one")
+                self._delete_partitions(topic, partition)
 
-def _put_topic(stream: Stream, number: int, row: TopicRow) -> None:
-    topic = stream.topics.get(number)
-    if stream.topic_ids.get(row.name, number) != number:
-        raise BadRowsError(f"two topics of stream {stream.id} are called {row.name!r}")
-    if topic is None:
-        stream.slots.take(number)
-        stream.topics[number] = Topic(number, row)
-    else:
-        del stream.topic_ids[topic.row.name]
-        topic.row = row
-    stream.topic_ids[row.name] = number
-
-
-def _put_partition(state: State, topic: Topic, number: int, row: PartitionRow) -> None:
-    if number < len(topic.partitions):
-        if topic.partitions[number].group != row.group:
-            raise BadRowsError(f"partition {number} of topic {topic.id} changes its group")
-        topic.partitions[number] = row
-    elif number == len(topic.partitions) and row.group not in state.groups:
-        topic.partitions.append(row)
-    else:
-        raise BadRowsError(f"partition {number} of topic {topic.id} does not fit behind those before it")
-    state.groups[row.group] = row
-
-
-def _delete(state: State, numbers: tuple[int, ...], touched: list[int]) -> None:
-    match numbers:
-        case ():
-            state.counters = FIRST_COUNTERS
-        case (stream_number,):
-            stream = _stream(state, stream_number)
-            for topic in stream.in_order():
-                _delete_partitions(state, topic, 0, touched)
-            del state.streams[stream.id], state.stream_ids[stream.row.name]
-            state.slots.free(stream.id)
-        case (stream_number, topic_number):
-            stream = _stream(state, stream_number)
-            topic = _topic(stream, topic_number)
-            _delete_partitions(state, topic, 0, touched)
-            del stream.topics[topic.id], stream.topic_ids[topic.row.name]
-            stream.slots.free(topic.id)
-        case (stream_number, topic_number, partition):
-            topic = _topic(_stream(state, stream_number), topic_number)
-            if partition != len(topic.partitions) - 1:
-                raise BadRowsError(f"partition {partition} of topic {topic.id} is not the last one")
-            _delete_partitions(state, topic, partition, touched)
-
-
-def _delete_partitions(state: State, topic: Topic, first: int, touched: list[int]) -> None:
-    for row in topic.partitions[first:]:
-        del state.groups[row.group]
-        touched.append(row.group)
-    del topic.partitions[first:]
+    def _delete_partitions(self, topic: Topic, first: int) -> None:
+        for row in topic.partitions[first:]:
+            self.undo.drop(self._state.groups, row.group)
+            self.touched.append(row.group)
+        self.undo.truncate(topic.partitions, first)
 
 
 def _stream(state: State, number: int) -> Stream:

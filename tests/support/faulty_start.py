@@ -5,6 +5,11 @@ panic            the first shard panics
 stall MILLIS     the first shard does not turn for so long
 callback         a callback of the event loop raises
 task             the next login's task raises
+
+Two are there from the start on, and need no signal:
+
+fold NAME        the row of a stream of this name raises when it is written
+rows             the stored rows of the metadata do not fit together
 """
 
 import ctypes
@@ -18,6 +23,8 @@ from typing import Any
 from server_ng import cli
 from server_ng.auth import Authenticator
 from server_ng.engine.pump import Pump
+from server_ng.metadata.machine import Metadata
+from server_ng.metadata.rows import BadRowsError, StreamRow
 
 # `PyDLL` keeps the interpreter's lock during the call, as a busy extension module would.
 _C = ctypes.PyDLL(None)
@@ -43,6 +50,22 @@ async def _fail(*_arguments: Any) -> None:
     _raise()
 
 
+def _fault_in_fold(name: str) -> None:
+    decode = StreamRow.decode
+
+    def decode_others(value: bytes) -> StreamRow:
+        row = decode(value)
+        if row.name == name:
+            _raise()
+        return row
+
+    StreamRow.decode = decode_others  # type: ignore[method-assign]
+
+
+def _refuse_rows(*_arguments: Any) -> None:
+    raise BadRowsError("a fault that a test asked for")
+
+
 def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
     match words:
         case ["freeze", seconds]:
@@ -60,9 +83,16 @@ def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
 def main() -> int:
     """Runs the server's own command line."""
     words = os.environ["NG_TEST_FAULT"].split()
-    if words == ["task"]:
-        Authenticator.verify = _fail  # type: ignore[assignment, method-assign]
-        return cli.main()
+    match words:
+        case ["task"]:
+            Authenticator.verify = _fail  # type: ignore[assignment, method-assign]
+            return cli.main()
+        case ["fold", name]:
+            _fault_in_fold(name)
+            return cli.main()
+        case ["rows"]:
+            Metadata.load = _refuse_rows  # type: ignore[assignment, method-assign]
+            return cli.main()
     start = Pump.start
 
     def start_and_listen(pump: Pump) -> None:

@@ -7,14 +7,15 @@ import pytest
 import structlog
 
 from server_ng.bootstrap.control_plane import ControlPlane
+from server_ng.bootstrap.errors import StartError
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records import Apply, CaughtUp, Observed, Reconciled, Rows
 from server_ng.metadata.deltas import decode_deltas, encode_deltas
-from server_ng.metadata.rows import BadRowsError
+from server_ng.metadata.rows import PartitionRow
 from server_ng.metadata.state import State, fold
 from server_ng.wire.reconcile import ReconcileAnswer, ReconcileKind, ReconcileOutcome
 from server_ng.wire.requests import CreateStream, CreateTopic, DeleteTopic
-from server_ng.wire.tables import ErrorCode
+from server_ng.wire.tables import ErrorCode, ExitStatus
 from tests.support.metadata_log import MetadataLog, Request
 
 APPLIED, RECONCILE, CONVERGED = 4, 5, 6
@@ -127,6 +128,28 @@ async def test_a_bug_is_an_answer_and_a_line_and_a_count(
     assert bench.figures()["apply_faults_total"] == 1
 
 
+async def test_a_bug_in_the_writing_is_an_answer_and_changes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.start()
+    bench.apply(CreateStream("s"))
+    await bench.carry_out()
+
+    def fault(_value: bytes) -> PartitionRow:
+        raise KeyError("planted")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PartitionRow, "decode", fault)
+        bench.apply(CreateTopic("s", 2, "t"))
+    ((kind, _, token, body),) = await bench.take_sent()
+    assert (kind, token) == (APPLIED, 2)
+    assert struct.unpack("<IBIIQ", body) == (ErrorCode.ERROR, 0, 0, 0, 0)
+    assert bench.figures()["apply_faults_total"] == 1
+    assert bench.figures()["partitions_desired"] == 0
+    bench.apply(CreateTopic("s", 2, "t"))
+    assert (CONVERGED, 1) in await bench.carry_out()
+
+
 async def test_it_is_converged_when_rows_and_journal_are_carried_out(bench: Bench) -> None:
     bench.log.do(CreateStream("s"))
     bench.log.do(CreateTopic("s", 2, "t"))
@@ -170,6 +193,10 @@ async def test_a_shard_that_does_not_exist_is_malformed(bench: Bench, record: Ob
         bench.control_plane.take(record)
 
 
-async def test_rows_that_are_none_are_not_taken(bench: Bench) -> None:
-    with pytest.raises(BadRowsError):
-        bench.control_plane.take(Rows(1, True, b"\x07"))
+async def test_rows_that_cannot_be_read_are_damage_and_nothing_is_answered_after_them(bench: Bench) -> None:
+    with pytest.raises(StartError, match=r"operation 9 .* restore the data directory") as refused:
+        bench.control_plane.take(Rows(9, True, b"\x07"))
+    assert refused.value.status == ExitStatus.DAMAGED_DATA
+    bench.apply(CreateStream("s"))
+    bench.start()
+    assert await bench.take_sent() == []

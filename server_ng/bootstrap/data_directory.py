@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from server_ng import binding
-from server_ng.bootstrap.errors import StartError
+from server_ng.bootstrap.errors import DirectoryInUseError, StartError
 from server_ng.bootstrap.iggy_data import refuse_iggy_data
 
 __all__ = ["DataDirectory"]
@@ -91,7 +91,7 @@ def _lock(path: Path, setting: str) -> int:
     except BlockingIOError:
         owner = _owner(path)
         os.close(fd)
-        raise StartError(
+        raise DirectoryInUseError(
             f"The directory {path.parent} is in use by {owner}. "
             f"Stop that server, or give this one a directory of its own with {setting}."
         ) from None

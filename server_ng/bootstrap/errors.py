@@ -1,11 +1,12 @@
 """Why a start cannot go on.
 
-StartError: a sentence for the operator and the exit status that goes with it.
+StartError: a sentence for the operator and the exit status that goes with it
+    DirectoryInUseError
 """
 
 from server_ng.wire.tables import ExitStatus
 
-__all__ = ["StartError"]
+__all__ = ["DirectoryInUseError", "StartError"]
 
 
 class StartError(Exception):
@@ -15,3 +16,7 @@ class StartError(Exception):
         super().__init__(sentence)
         self.sentence = sentence
         self.status = status
+
+
+class DirectoryInUseError(StartError):
+    """Another process holds the directory."""

@@ -1,6 +1,7 @@
 """``server-ng inspect topic``: what a stopped server has of a topic."""
 
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -36,9 +37,10 @@ def topic(
     shown as the journal has them; after a crash the last ones may be nobody's, which the next start decides.
     Nothing is changed. Ends with status 65 if something is damaged.
     """
-    path = load_or_exit(config, set_).settings.system.path
+    settings = load_or_exit(config, set_).settings
+    path = settings.system.path
     from server_ng.bootstrap.data_directory import DataDirectory
-    from server_ng.bootstrap.errors import StartError
+    from server_ng.bootstrap.errors import DirectoryInUseError, StartError
     from server_ng.bootstrap.stored_metadata import StoredError
 
     if not (path / "LAYOUT").exists():
@@ -46,6 +48,9 @@ def topic(
         return ExitStatus.CONFIGURATION
     try:
         taken = DataDirectory.take(path, path)
+    except DirectoryInUseError:
+        print(f"server-ng: {_of_running(path, settings.runtime_path, stream, topic)}", file=sys.stderr)
+        return ExitStatus.CONFIGURATION
     except StartError as error:
         print(f"server-ng: {error}", file=sys.stderr)
         return ExitStatus.CONFIGURATION
@@ -56,6 +61,17 @@ def topic(
         return error.status
     finally:
         taken.release()
+
+
+def _of_running(path: Path, runtime: Path, stream: str, topic: str) -> str:
+    from server_ng.segments.control import SOCKET_NAME
+
+    control = shlex.quote(str(runtime / SOCKET_NAME))
+    return (
+        f"A server runs on {path}, and its files change while it runs. Stop it first, or ask it: "
+        f"`server-ng spark plan --control {control} --topic {shlex.quote(f'{stream}/{topic}')}` counts "
+        "messages and segments, and `server-ng lease cut` keeps a snapshot of the topic for a job."
+    )
 
 
 def _inspect(path: Path, stream: str, topic: str, as_json: bool) -> int:

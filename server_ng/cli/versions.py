@@ -2,10 +2,13 @@
 
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
+from typing import Annotated, TypeAlias
+
+import typer
 
 from server_ng.wire.tables import PROTOCOL_VERSION
 
-__all__ = ["version"]
+__all__ = ["VersionOption", "version"]
 
 
 def version() -> None:
@@ -22,3 +25,20 @@ def version() -> None:
     print(f"protocol {protocol}")
     native = binding.describe()
     print(f"native {native['package']} ({native['profile']} build)")
+
+
+def _print_and_exit(asked: bool) -> None:
+    if asked:
+        version()
+        raise typer.Exit
+
+
+VersionOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--version",
+        is_eager=True,
+        callback=_print_and_exit,
+        help="Print the versions, as the command version does.",
+    ),
+]

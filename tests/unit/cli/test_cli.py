@@ -1,6 +1,7 @@
 """The command line: what it prints where, and the status it ends with."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -61,6 +62,20 @@ def test_help_names_every_command(run: Run) -> None:
         assert command in ran.out
     assert "check" in run("config", "--help").out
     assert "probe" in run("inspect", "--help").out
+
+
+@pytest.mark.parametrize("group", [(), ("config",), ("inspect",), ("lease",)])
+def test_a_group_without_a_command_prints_its_help(run: Run, group: tuple[str, ...]) -> None:
+    help_ = run(*group, "-h")
+    assert (help_.status, help_.err) == (0, "")
+    assert "Usage: server-ng" in help_.out
+    ran = run(*group)
+    assert (ran.status, ran.out.strip(), ran.err) == (0, help_.out.strip(), "")
+
+
+@pytest.mark.parametrize("command", ["serve", "recover", "version"])
+def test_each_command_has_the_short_help(run: Run, command: str) -> None:
+    assert run(command, "-h").out == run(command, "--help").out
 
 
 @pytest.mark.parametrize(
@@ -147,6 +162,25 @@ def test_version_names_package_protocol_and_native_build(run: Run) -> None:
     assert lines[0].startswith("server-ng ")
     assert lines[1] == "protocol 0.11.0"
     assert re.fullmatch(r"native [0-9.]+ \((ci|release) build\)", lines[2])
+    option = run("--version")
+    assert (option.status, option.out.splitlines()) == (0, lines)
+
+
+@pytest.mark.parametrize("command", [["version"], ["config", "defaults"]], ids=["short", "long"])
+def test_a_reader_that_is_gone_ends_a_command_quietly(command: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "server_ng", *command],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_probe_prints_what_was_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

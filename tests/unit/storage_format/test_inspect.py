@@ -53,6 +53,17 @@ def test_a_journal_longer_than_a_piece_is_printed_whole(inspected: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("foreign", [b"", b"# A page of text\n" * 1000, b"text" + bytes(3 << 20)])
+def test_a_file_that_is_no_journal_is_refused(inspected: Any, foreign: bytes) -> None:
+    status, lines = inspected("journal", foreign)
+    assert status == ExitStatus.DAMAGED_DATA
+    assert [line["refused"] for line in lines] == ["magic"]
+
+
+def test_a_file_of_a_journal_that_holds_no_block_yet_is_none_to_refuse(inspected: Any) -> None:
+    assert inspected("journal", bytes(3 << 20)) == (ExitStatus.CLEAN, [])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_refused_by_name(kind: str, inspected: Any) -> None:
     data = bytearray(golden_file(kind))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,6 +23,7 @@ from server_ng.spark.export.job import Exported, Settings, export, on_threads
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.export.writing import DeadLetters, WriteTask, Written
+from server_ng.spark.status import JobStatus
 from tests.spark.exports import FIRST, RAW, SECOND, Crash, crashing, first_state, second_state
 from tests.spark.topics import sealed
 from tests.spark.written_table import KINDS, WrittenTable
@@ -173,6 +175,47 @@ def test_columns_of_another_type_are_refused(
     with pytest.raises(OptionError, match="has other columns"):
         export(leased(second), table.open(), Settings(Shape.of("json", schema)), on_threads)
     assert [row["amount"] for row in table.rows()] == [1]
+
+
+def in_one_folder(kind: str, lake: Path) -> list[str]:
+    """The words that name a table of a kind; of each kind it would lie in the same folder."""
+    if kind != "iceberg":
+        return ["--to", kind, "--target", str(lake / "orders" / "events")]
+    catalog = (f"uri=sqlite:///{lake}/catalog.db", f"warehouse=file://{lake}")
+    named = [word for each in catalog for word in ("--catalog", each)]
+    return ["--to", kind, "--target", "orders.events", *named]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(one, other) for one in (*KINDS, "foreign") for other in KINDS if one != other]
+)
+def test_a_table_of_another_kind_in_the_same_folder_is_refused(
+    tmp_path: Path,
+    leased: Callable[..., HeldLease],
+    capsys: pytest.CaptureFixture[str],
+    first: str,
+    second: str,
+) -> None:
+    lake = tmp_path / "lake"
+    place = lake / "orders" / "events"
+    lease = ["--lease", str(leased(first_state()).path)]
+    if first == "foreign":
+        place.mkdir(parents=True)
+        pq.write_table(pa.table({"offset": [1]}), place / "part-0.parquet")
+    else:
+        lake.mkdir()
+        assert main(["export", *lease, *in_one_folder(first, lake)]) == 0
+        assert place.is_dir()
+    before = set(place.rglob("*"))
+    capsys.readouterr()
+    # In this order: only once its namespace exists does an Iceberg catalog say where the table would lie.
+    for how in ("--json", "--dry-run"):
+        assert main(["export", how, *lease, *in_one_folder(second, lake)]) == JobStatus.USAGE
+        (sentence,) = capsys.readouterr().err.splitlines()
+        assert sentence.startswith(f"server-ng spark: {place} ")
+        assert "another --target" in sentence
+        assert first == "foreign" or f"Give --to {first}, " in sentence
+    assert set(place.rglob("*")) == before
 
 
 class TestParquet:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from server_ng.segments.lease import Lease
 from server_ng.segments.naming import naming
 from server_ng.spark.errors import FencedError, OptionError
+from server_ng.spark.export.folder_kind import refuse_other_kind
 from server_ng.spark.export.job_folders import remove_orphans
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.syncing import sync_names
@@ -44,16 +45,19 @@ class IcebergTarget:
 
     def progress(self, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
         """How far the table has come, if there is one; changes nothing."""
-        there = self._catalog.table_exists(self._name)
-        return _progress(self._catalog.load_table(self._name)) if there else Progress("", {})
+        if self._catalog.table_exists(self._name):
+            return _progress(self._catalog.load_table(self._name))
+        if self._catalog.namespace_exists(self._namespace()):
+            self._refuse_other_kind()
+        return Progress("", {})
 
     def begin(self, schema: pa.Schema, lease: Lease) -> Progress:  # noqa: ARG002 - of no use here
         """Makes the table if there is none, and says how far it has come."""
-        namespace, dot, _ = self._name.rpartition(".")
-        if not dot:
-            raise OptionError(f"{self._name!r} is not NAMESPACE.TABLE")
+        namespace = self._namespace()
         with naming(self._name):
             self._catalog.create_namespace_if_not_exists(namespace)
+            if not self._catalog.table_exists(self._name):
+                self._refuse_other_kind()
             table = self._catalog.create_table_if_not_exists(self._name, schema, properties={_RETRIES: "0"})
             if table.properties.get(_RETRIES) != "0":
                 with table.transaction() as transaction:
@@ -67,11 +71,27 @@ class IcebergTarget:
         """Where the files of a job are written, and stay."""
         return self._data(self._open()) / job
 
+    def _namespace(self) -> str:
+        namespace, dot, _ = self._name.rpartition(".")
+        if not dot:
+            raise OptionError(f"{self._name!r} is not NAMESPACE.TABLE")
+        return namespace
+
+    def _refuse_other_kind(self) -> None:
+        """The catalog chooses the folder of a new table, and says which when the table is staged."""
+        from pyiceberg.schema import Schema
+
+        staged = self._catalog.create_table_transaction(self._name, Schema())
+        refuse_other_kind(self._folder(staged.table_metadata.location), "iceberg")
+
     def _data(self, table: "Table") -> Path:
-        location = urlparse(table.location())
-        if location.scheme not in ("", "file"):
-            raise OptionError(f"{self._name} lies on {location.scheme}: object stores are not written to")
-        return Path(unquote(location.path)) / "data"
+        return self._folder(table.location()) / "data"
+
+    def _folder(self, location: str) -> Path:
+        parsed = urlparse(location)
+        if parsed.scheme not in ("", "file"):
+            raise OptionError(f"{self._name} lies on {parsed.scheme}: object stores are not written to")
+        return Path(unquote(parsed.path))
 
     def collect(self, older_than_seconds: float) -> int:
         """Removes what jobs left behind that died before their commit; returns how many folders."""

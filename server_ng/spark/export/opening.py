@@ -7,6 +7,7 @@ from typing import Final
 
 from server_ng.spark.errors import OptionError
 from server_ng.spark.export.beside import WithDeadLetters
+from server_ng.spark.export.folder_kind import refuse_other_kind
 from server_ng.spark.export.partitioning import PartitionBy
 from server_ng.spark.export.target import Target
 
@@ -48,17 +49,23 @@ def open_target(
     dead_letters: bool = False,
     partition_by: PartitionBy = PartitionBy.NOTHING,
 ) -> Target:
-    """Ready to begin; only the library of this kind is imported."""
+    """Ready to begin; raises `OptionError` for a table of another kind.
+
+    Only the library of the wanted kind is imported.
+    """
+    folder = Path(name)
     if kind == "parquet":
         from server_ng.spark.export.parquet import ParquetTarget
 
-        return ParquetTarget(Path(name), partition_by)
+        refuse_other_kind(folder, kind)
+        return ParquetTarget(folder, partition_by)
     if kind == "delta":
         from server_ng.spark.export.delta import DeltaTarget
 
-        folder = Path(name)
-        letters = DeltaTarget(folder.with_name(folder.name + _DEAD_LETTERS))
-        return WithDeadLetters(DeltaTarget(folder, partition_by), letters, wanted=dead_letters)
+        beside = folder.with_name(folder.name + _DEAD_LETTERS)
+        for made in (folder, beside) if dead_letters else (folder,):
+            refuse_other_kind(made, kind)
+        return WithDeadLetters(DeltaTarget(folder, partition_by), DeltaTarget(beside), wanted=dead_letters)
     from pyiceberg.catalog import load_catalog
 
     from server_ng.spark.export.iceberg import IcebergTarget

@@ -9,21 +9,25 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from server_ng.segments.keys import DEFAULT_KEY
 from server_ng.segments.lease import Lease
 from server_ng.spark.compact.command import add_options, compact_topic
 from server_ng.spark.cutter import Cutter, HeldLease, held
 from server_ng.spark.errors import OptionError
-from server_ng.spark.failures import failure_of
+from server_ng.spark.failures import failure_of, is_explained
 from server_ng.spark.keys import key_rule
 from server_ng.spark.meter import Meter
 from server_ng.spark.status import JobStatus
 
+if TYPE_CHECKING:
+    from server_ng.spark.java_output import JavaOutput
+
 __all__ = ["main"]
 
 _KINDS: Final = ("parquet", "iceberg", "delta")
+_UP_TO_DATE: Final = "the table has every message of the lease"
 _EPILOG = (
     "Exit status: 0 done, 3 nothing to do, 4 fenced, 5 data loss, 6 corrupt input, 75 try later, 78 usage."
 )
@@ -180,7 +184,7 @@ def _verify(chosen: argparse.Namespace) -> JobStatus:
 
 
 def _export(chosen: argparse.Namespace) -> JobStatus:
-    from server_ng.spark.export.job import Settings, export, lacking, on_spark, on_threads
+    from server_ng.spark.export.job import Exported, Settings, export, lacking, on_spark, on_threads
     from server_ng.spark.export.opening import catalog_of, open_target
     from server_ng.spark.export.partitioning import PartitionBy
     from server_ng.spark.export.rows import Shape
@@ -207,9 +211,15 @@ def _export(chosen: argparse.Namespace) -> JobStatus:
             parts = lacking(leased, target, settings)
             for part in parts:
                 _say(chosen, asdict(part))
+            total: dict[str, object] = {
+                "partitions": len(parts),
+                "log_bytes": sum(part.log_bytes for part in parts),
+            }
+            _say(chosen, total if parts else {**total, "reason": _UP_TO_DATE})
             return JobStatus.DONE if parts else JobStatus.NOTHING_TO_DO
         done = export(leased, target, settings, engine)
     if done is None:
+        _say(chosen, {**asdict(Exported.nothing()), "reason": _UP_TO_DATE})
         return JobStatus.NOTHING_TO_DO
     _say(chosen, asdict(done))
     return JobStatus.DONE
@@ -221,22 +231,34 @@ def _compact(chosen: argparse.Namespace) -> JobStatus:
 
 
 def _sql(chosen: argparse.Namespace) -> JobStatus:
+    from server_ng.spark.java_output import JavaOutput
+
+    with _leased(chosen) as leased, JavaOutput.kept() as said:
+        try:
+            return _query(chosen, leased, said)
+        except Exception as error:
+            if not is_explained(error):
+                said.show()
+            raise
+
+
+def _query(chosen: argparse.Namespace, leased: HeldLease, said: "JavaOutput") -> JobStatus:
     from server_ng.spark.session import builder
     from server_ng.spark.watching import watching
 
-    session = builder("server-ng spark sql", chosen.master).getOrCreate()
     text = io.StringIO()
-    with _leased(chosen) as leased:
-        session.read.format("server_ng").load(str(leased.path)).createOrReplaceTempView("topic")
-        result = session.sql(chosen.query).limit(chosen.rows)
-        size = _bytes_of(leased.lease)
-        # The bar has its line to itself until it is gone.
-        with Meter(size) as meter, watching(session.sparkContext, size, meter.told), redirect_stdout(text):
-            if chosen.json:
-                for row in result.selectExpr("to_json(struct(*)) as line").collect():
-                    print(row["line"])
-            else:
-                result.show(chosen.rows, truncate=80)
+    with said.inherited():
+        session = builder("server-ng spark sql", chosen.master).getOrCreate()
+    session.read.format("server_ng").load(str(leased.path)).createOrReplaceTempView("topic")
+    result = session.sql(chosen.query).limit(chosen.rows)
+    size = _bytes_of(leased.lease)
+    # The bar has its line to itself until it is gone.
+    with Meter(size) as meter, watching(session.sparkContext, size, meter.told), redirect_stdout(text):
+        if chosen.json:
+            for row in result.selectExpr("to_json(struct(*)) as line").collect():
+                print(row["line"])
+        else:
+            result.show(chosen.rows, truncate=80)
     print(text.getvalue(), end="")
     return JobStatus.DONE
 

@@ -16,7 +16,7 @@ from server_ng.spark.errors import (
 )
 from server_ng.spark.status import JobStatus
 
-__all__ = ["Failure", "failure_of"]
+__all__ = ["Failure", "failure_of", "is_explained"]
 
 Failure = tuple[JobStatus, str]
 
@@ -54,7 +54,9 @@ _OF_THE_QUERY: Final = frozenset(
         "SparkRuntimeException",
     }
 )
-_OF_THE_SETUP: Final = ("Could not parse Master URL", "JAVA_GATEWAY_EXITED", "Failed to load class")
+_JAVA_ENDED: Final = "JAVA_GATEWAY_EXITED"
+_OF_THE_SETUP: Final = ("Could not parse Master URL", _JAVA_ENDED, "Failed to load class")
+_NO_TABLE: Final = "[TABLE_OR_VIEW_NOT_FOUND]"
 _OF_THE_MOMENT: Final = (
     "OperationalError",
     "CommitFailedException",
@@ -74,6 +76,12 @@ def failure_of(error: Exception) -> Failure | None:
         package = (error.name or "").partition(".")[0]
         return JobStatus.USAGE, f"{error}; install server-ng with the extra {_EXTRAS.get(package, 'spark')}"
     return _of_libraries(error)
+
+
+def is_explained(error: Exception) -> bool:
+    """Whether the sentence of the failure is enough; the output of Java says more of any other one."""
+    failure = failure_of(error)
+    return failure is not None and failure[0] is not JobStatus.RETRY_LATER and _JAVA_ENDED not in str(error)
 
 
 def _stays(error: Exception) -> bool:
@@ -103,7 +111,8 @@ def _of_spark(error: Exception) -> Failure:
         if kind.__module__.startswith("server_ng.") and name in text:
             return status, _first_line(text.rpartition(name)[2])
     if type(error).__name__ in _OF_THE_QUERY or any(each in text for each in _OF_THE_SETUP):
-        return JobStatus.USAGE, _first_line(text)
+        hint = " The topic is the table `topic`." if _NO_TABLE in text else ""
+        return JobStatus.USAGE, _first_line(text).rstrip(";") + hint
     return JobStatus.RETRY_LATER, f"Spark: {_first_line(text.removeprefix(_calling(text)))}"
 
 

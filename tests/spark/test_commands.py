@@ -111,6 +111,33 @@ def test_a_query_that_is_wrong(
     assert "server-ng spark: [" in capsys.readouterr().err
 
 
+def sql(lease: Path, *words: str) -> tuple[int, str]:
+    """Status and standard error of a query in a process and a Java of its own."""
+    command = [sys.executable, "-m", "server_ng", "spark", "sql", "--lease", str(lease), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_the_error_of_a_query_is_one_sentence(tmp_path: Path) -> None:
+    write_lease(tmp_path, {0: [sealed(0, 20)]})
+    status, said = sql(tmp_path, "--master", "local[1]", "select * from events")
+    assert status == 78
+    (sentence,) = said.splitlines()
+    assert sentence.startswith("server-ng spark: [TABLE_OR_VIEW_NOT_FOUND]")
+    assert sentence.endswith("The topic is the table `topic`.")
+
+
+@pytest.mark.timeout(300)
+def test_the_output_of_a_java_that_did_not_start_is_shown(tmp_path: Path) -> None:
+    write_lease(tmp_path, {0: [sealed(0, 20)]})
+    status, said = sql(tmp_path, "--master", "nonsense", "select 1")
+    assert status == 78
+    assert "Master must either be" in said
+    assert said.splitlines()[-1].startswith("server-ng spark: [JAVA_GATEWAY_EXITED]")
+
+
 def test_a_query_without_rows_prints_none(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,6 +105,7 @@ def test_bounds() -> None:
     young = replace(RULES, older_than=CUT_AT / 1e6)
     assert runs([(9, 5), (9, 5)], young) == [[0]]
     assert one(tallies_of([(9, 5), (9, 5)]), young).reason == "the messages behind are too young"
+    assert "segment_size (1 GiB by default)" in one([]).reason
     assert runs([(10, 9), (10, 9), (10, 9)], replace(RULES, bytes_max=2_000)) == [[0], [1]]
     assert runs([(10, 9), (10, 9)], replace(RULES, bytes_max=1)) == [[0]]
     assert runs([(10, 9), (10, 10)], replace(RULES, dirty_min=0.05)) == [[0]]

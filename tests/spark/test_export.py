@@ -487,6 +487,8 @@ def test_the_command(
     assert main(command) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == len(FIRST)
     assert main(command) == 3
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"], said["files"], said["reason"]) == (0, 0, "the table has every message of the lease")
     assert main([*command, "--value-format", "json"]) == 78
     assert main(["export", "--lease", lease, "--to", "delta", "--target", str(tmp_path / "delta")]) == 0
     catalog = ["--catalog", f"uri=sqlite:///{tmp_path}/c.db", "--catalog", f"warehouse=file://{tmp_path}/w"]
@@ -519,7 +521,9 @@ def test_a_dry_run_changes_nothing(
         assert [path for path in sorted(table.folder.rglob("*.*")) if path.name != "catalog.db"] == [
             path for path in before if path.name != "catalog.db"
         ]
-        said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        *said, total = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert total["partitions"] == len(said)
+        assert ("reason" in total) == (status == JobStatus.NOTHING_TO_DO)
         return status, [(each["partition"], each["first_offset"], each["end_offset"]) for each in said]
 
     assert dry(first_state()) == (0, [(0, 0, 20), (1, 0, 7)])

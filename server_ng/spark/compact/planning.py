@@ -16,6 +16,10 @@ __all__ = ["INPUTS_MAX", "PartitionPlan", "Run", "plan"]
 
 INPUTS_MAX: Final = 1024
 """Segments that one adoption may name."""
+_NOTHING_SEALED: Final = (
+    "no segment is sealed yet: one is when it has the topic's segment_size (1 GiB by default); "
+    "create topics that are to be compacted with a smaller one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def plan(tallies: Sequence[Tally], rules: Rules, cut_at: int) -> PartitionPlan:
     settled = _settled(tallies, rules.youngest(cut_at))
     reason = "" if len(settled) == len(tallies) else "the messages behind are too young"
     if not settled:
-        return PartitionPlan((), tombstones=False, reason=reason or "nothing is sealed")
+        return PartitionPlan((), tombstones=False, reason=reason or _NOTHING_SEALED)
     total = sum(tally.segment.messages for tally in settled)
     dead = total - sum(tally.live(tombstones=False) for tally in settled)
     if dead < rules.dirty_min * total:

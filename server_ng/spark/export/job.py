@@ -61,6 +61,11 @@ class Exported:
     lost_offsets: int = 0
     """Of damage that was passed over, as it was asked to be."""
 
+    @classmethod
+    def nothing(cls) -> "Exported":
+        """What a job did whose table was up to date."""
+        return cls(rows=0, dead_rows=0, files=0, log_bytes=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Lacking:

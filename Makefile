@@ -46,7 +46,7 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants wheel release lock clean help preflight
+.PHONY: build run spark test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants wheel release lock clean help preflight
 
 # Tests start thousands of interpreters: where PYTHONDONTWRITEBYTECODE is set, each of them would compile every module.
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
@@ -116,6 +116,8 @@ bench: release ## measure the release build against benches/baselines
 
 bench-load: release ## load the release build through the real client, beside a server that does nothing
 	$(BIN)/python -m benches.load
+
+spark: build $(VENV)/.spark ## install Spark, the table formats and a Java into .venv
 
 bench-spark: release $(VENV)/.spark ## measure jobs on a topic of a gigabyte with the release build
 	$(BIN)/python -m benches.spark

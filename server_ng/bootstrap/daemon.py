@@ -33,6 +33,7 @@ from server_ng.bootstrap.signals import install_signals
 from server_ng.bootstrap.tasks import Tasks
 from server_ng.config import Loaded
 from server_ng.config.iggy_shape import iggy_shape
+from server_ng.early_signals import EARLY_SIGNALS
 from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
     Adopted,
@@ -91,6 +92,8 @@ def _serve(loaded: Loaded, job: Job | None, log: TextIO) -> int:
     # Raised by the native supervisor when the loop was silent for long; the handler needs no interpreter.
     faulthandler.register(signal.SIGUSR2, file=sys.stderr, all_threads=True)
     sys.setswitchinterval(_SWITCH_SECONDS)
+    if EARLY_SIGNALS.stop:
+        return _stop_early()
     try:
         directory = DataDirectory.take(loaded.settings.system.path, loaded.settings.runtime_path)
     except StartError as error:
@@ -113,6 +116,13 @@ def _end_process(status: ExitStatus) -> NoReturn:
     os._exit(status)
 
 
+def _stop_early() -> int:
+    """Ends a start that was asked to stop before it had anything to take down."""
+    _log.info("stopping", signal=EARLY_SIGNALS.stop)
+    _log.info("stopped", status=int(ExitStatus.CLEAN))
+    return ExitStatus.CLEAN
+
+
 def _refuse(error: StartError) -> int:
     _log.error("start_refused", reason=error.sentence, status=int(error.status))
     # Who started it by hand reads stderr; the log may go elsewhere.
@@ -127,6 +137,9 @@ async def _run(loaded: Loaded, directory: DataDirectory, job: Job | None) -> int
         opened = open_everything(loaded, directory)
     except StartError as error:
         return _refuse(error)
+    if EARLY_SIGNALS.stop:
+        opened.close()
+        return _stop_early()
     return await _Daemon(loaded, directory, opened, job, last_crash).run()
 
 
@@ -196,7 +209,7 @@ class _Daemon:
     async def run(self) -> int:
         """Starts, serves and stops."""
         self._loop.set_exception_handler(self._callback_failed)
-        install_signals(self._loop, self._asked_to_stop, lambda: apply_reload(self._loaded))
+        install_signals(self._loop, self._asked_to_stop, lambda: apply_reload(self._loaded), EARLY_SIGNALS)
         began = time.monotonic()
         try:
             await self._start()
@@ -327,6 +340,17 @@ class _Daemon:
         except StartError as error:
             _log.warning("endpoints_left", reason=error.sentence)
 
+    async def _recovered(self, within: timedelta) -> bool:
+        """Waits for the shards to have read their journals, which they do not interrupt."""
+        done, _ = await asyncio.wait({self._started}, timeout=within.total_seconds())
+        return bool(done)
+
+    def _cut_recovery(self, status: ExitStatus) -> NoReturn:
+        """Ends the process while shards still recover: no client was served, and a kill loses no more."""
+        self._forget_endpoints()
+        _log.info("stopped", status=int(status), recovery="cut off")
+        _end_process(status)
+
     async def _stop(self, status: ExitStatus) -> int:
         """Takes everything down. Clients first, so that what they were promised is answered; metrics last."""
         sharding = self._loaded.settings.system.sharding
@@ -338,6 +362,8 @@ class _Daemon:
         if self._leasing is not None:
             await self._leasing.stop()
         self._engine.stop()
+        if not self._started.done() and not await self._recovered(sharding.shutdown_drain_timeout):
+            self._cut_recovery(status)
         try:
             in_order = await asyncio.wait_for(
                 self._stopped, patience.total_seconds() + _STOP_GRACE_SECONDS

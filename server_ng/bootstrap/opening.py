@@ -43,6 +43,15 @@ class Opened:
     """The bound control socket, if there is one."""
     root: RootUser
 
+    def close(self) -> None:
+        """Gives everything back, before a thread was started."""
+        self.engine.close()
+        if self.observe is not None:
+            self.observe.close()
+        if self.control is not None:
+            Path(self.control.getsockname()).unlink(missing_ok=True)
+            self.control.close()
+
 
 def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     """Probes the machine, binds every listener and prepares the root user; raises `StartError`."""

@@ -1,13 +1,16 @@
-"""Signals: the first asks for a stop, the second does not ask."""
+"""Signals: the first asks for a stop, the second does not ask, and those before the loop are not lost."""
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from server_ng.bootstrap.signals import install_signals
+from server_ng.early_signals import EarlySignals
 
 
 class Handlers:
@@ -46,7 +49,8 @@ def handlers(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> Handlers:
     monkeypatch.setattr(os, "_exit", end)
     installed = Handlers()
     loop: Any = installed
-    install_signals(loop, lambda name: asked.append(f"stop {name}"), lambda: asked.append("reload"))
+    early = EarlySignals()
+    install_signals(loop, lambda name: asked.append(f"stop {name}"), lambda: asked.append("reload"), early)
     return installed
 
 
@@ -70,3 +74,33 @@ def test_hangups_reload_as_often_as_they_come(handlers: Handlers, asked: list[st
     handlers.arrive(signal.SIGHUP)
     handlers.arrive(signal.SIGHUP)
     assert asked == ["reload", "reload"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_before_the_loop_is_remembered(asked: list[str], number: signal.Signals) -> None:
+    early, installed = EarlySignals(), Handlers()
+    loop: Any = installed
+    with early.held():
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(number)
+        assert (early.stop, early.reload) == (number.name, True)
+    install_signals(loop, lambda name: asked.append(f"stop {name}"), lambda: asked.append("reload"), early)
+    assert asked == ["reload", f"stop {number.name}"]
+
+
+def test_handlers_are_given_back() -> None:
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    with EarlySignals().held():
+        assert [signal.getsignal(number) for number in numbers] != before
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_who_asks_twice_before_the_loop_does_not_wait() -> None:
+    script = (
+        "import signal; from server_ng.early_signals import EarlySignals\n"
+        "with EarlySignals().held():\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    signal.raise_signal(signal.SIGTERM)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGTERM

@@ -1,9 +1,8 @@
 """How much memory the process may use."""
 
+import os
 from pathlib import Path
 from typing import Final
-
-import psutil
 
 __all__ = ["limit_of_group", "poll_cache_bytes", "usable_memory"]
 
@@ -16,7 +15,8 @@ _CACHE_SHARE: Final = 8
 
 def usable_memory() -> int:
     """Bytes of the machine, or of the control group if that is given less."""
-    total = int(psutil.virtual_memory().total)
+    # Not from /proc/meminfo: a container or a chroot may have no /proc.
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit = limit_of_group(_OWN_GROUP, _GROUPS)
     return total if limit is None else min(total, limit)
 

@@ -12,9 +12,9 @@ __all__ = ["serve"]
 def serve(config: FileOption = None, set_: SetOption = None) -> int:
     """Run the server until SIGTERM or SIGINT.
 
-    Ends with status 0 after a clean stop, also of a start that is not ready yet, 65 for damaged data, 70 for an internal fault,
-    74 for a journal that cannot be written, 75 for a stop that was not clean,
-    and 78 for a configuration that cannot be used.
+    Ends with status 0 after a clean stop, also of a start that is not ready yet,
+    65 for damaged data, 70 for an internal fault, 74 for a journal that cannot be written,
+    75 for a stop that was not clean, and 78 for a configuration that cannot be used.
     """
     # Nothing that a start makes is garbage: the collector would look for it in vain, again and again.
     gc.disable()

@@ -78,7 +78,7 @@ def _parse_path(raw: object) -> Path:
         return raw
     # A folder name that is not UTF-8 could be used but not be written to a log or a file of ours.
     if not isinstance(raw, str) or not raw or "\0" in raw or not _is_utf8(raw):
-        raise BadValueError("this is not a path.")
+        raise BadValueError("this is not a path of UTF-8 text.")
     return Path(raw)
 
 

@@ -53,9 +53,10 @@ class HostSampler:
 
     def __init__(self, data_path: Path) -> None:
         self._data_path = data_path
-        self._process = psutil.Process()
         self._hidden: set[str] = set()
-        self._started = self._read("start_time", self._process.create_time, 0.0)
+        # None without a /proc, of which psutil makes all that it knows of a process.
+        self._known = self._read("process", psutil.Process, None)
+        self._started = self._read("start_time", lambda: float(self._process.create_time()), 0.0)
         self._hostname = self._read("hostname", socket.gethostname, "")
         unnamed: dict[str, str] = {}
         release = self._read("os_release", platform.freedesktop_os_release, unnamed)
@@ -69,7 +70,7 @@ class HostSampler:
     def sample(self) -> HostFigures:
         """The figures now; takes about a millisecond and never raises for a figure that is hidden."""
         memory = self._read("memory", psutil.virtual_memory, None)
-        written = self._read("process_io", self._process.io_counters, None)
+        read, written = self._read("process_io", self._transferred, (0, 0))
         disk = self._read("disk", lambda: os.statvfs(self._data_path), None)
         return HostFigures(
             process_id=os.getpid(),
@@ -80,9 +81,9 @@ class HostSampler:
             available_memory_bytes=memory.available if memory else 0,
             run_time_micros=max(0, int((time.time() - self._started) * _MICROS)) if self._started else 0,
             start_time_micros=int(self._started * _MICROS),
-            read_bytes=written.read_bytes if written else 0,
-            written_bytes=written.write_bytes if written else 0,
-            threads=self._read("threads", self._process.num_threads, 0),
+            read_bytes=read,
+            written_bytes=written,
+            threads=self._read("threads", lambda: int(self._process.num_threads()), 0),
             free_disk_bytes=disk.f_bavail * disk.f_frsize if disk else 0,
             total_disk_bytes=disk.f_blocks * disk.f_frsize if disk else 0,
             hostname=self._hostname,
@@ -90,6 +91,17 @@ class HostSampler:
             os_version=self._os_version,
             kernel_version=self._kernel,
         )
+
+    @property
+    def _process(self) -> psutil.Process:
+        """This process; raises one of `_HIDDEN` if nothing can be read of it."""
+        if self._known is None:
+            raise psutil.NoSuchProcess(os.getpid())
+        return self._known
+
+    def _transferred(self) -> tuple[int, int]:
+        counters = self._process.io_counters()
+        return counters.read_bytes, counters.write_bytes
 
     def _cpu_percent(self) -> float:
         return float(self._process.cpu_percent(interval=None))

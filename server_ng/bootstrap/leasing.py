@@ -1,7 +1,6 @@
 """The leases of a running server, put together from the metadata, the shards and the control socket."""
 
 import grp
-import socket
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from server_ng.config.model import NO_GROUP
 from server_ng.engine.records import Adopted, Cut
 from server_ng.leases import Leases, Limits
 from server_ng.leases.access import NOBODY_ELSE, Access
-from server_ng.leases.control_socket import ControlSocket
+from server_ng.leases.control_socket import BoundSocket, ControlSocket
 from server_ng.leases.errors import Refusal
 from server_ng.leases.requests import Request
 from server_ng.leases.shards import ShardAdoptions, ShardCuts
@@ -28,7 +27,7 @@ class Leasing:
 
     def __init__(
         self,
-        listener: socket.socket,
+        bound: BoundSocket,
         settings: Settings,
         directory: DataDirectory,
         control_plane: ControlPlane,
@@ -37,7 +36,7 @@ class Leasing:
         self._cuts = ShardCuts(send, control_plane.owner)
         self._adoptions = ShardAdoptions(send, control_plane.owner)
         self._leases = make_leases(settings, directory, control_plane, self._cuts, self._adoptions)
-        self._socket = ControlSocket(listener, self._leases.serve)
+        self._socket = ControlSocket(bound, self._leases.serve)
 
     @property
     def address(self) -> str:

@@ -22,7 +22,7 @@ from server_ng.config.model import NO_GROUP
 from server_ng.engine import Engine
 from server_ng.engine.errors import UnprintableSettingError
 from server_ng.engine.settings import EngineSettings
-from server_ng.leases.control_socket import bind
+from server_ng.leases.control_socket import BoundSocket, bind
 from server_ng.observe.health import listen
 from server_ng.wire.tables import ExitStatus
 
@@ -39,7 +39,7 @@ class Opened:
     shards: int
     observe: socket.socket | None
     """The bound socket of the loopback listener, if there is one."""
-    control: socket.socket | None
+    control: BoundSocket | None
     """The bound control socket, if there is one."""
     root: RootUser
 
@@ -49,7 +49,6 @@ class Opened:
         if self.observe is not None:
             self.observe.close()
         if self.control is not None:
-            Path(self.control.getsockname()).unlink(missing_ok=True)
             self.control.close()
 
 
@@ -121,7 +120,7 @@ def _listen(settings: Settings) -> socket.socket | None:
         ) from error
 
 
-def _bind_control(settings: Settings, directory: DataDirectory) -> socket.socket | None:
+def _bind_control(settings: Settings, directory: DataDirectory) -> BoundSocket | None:
     if not settings.leases.enabled:
         return None
     group = None if settings.leases.group == NO_GROUP else settings.leases.group

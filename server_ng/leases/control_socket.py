@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,24 +16,34 @@ import structlog
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.requests import Request, parse
 from server_ng.segments.control import SOCKET_NAME
+from server_ng.segments.socket_path import socket_address
 
-__all__ = ["ControlSocket", "bind"]
+__all__ = ["BoundSocket", "ControlSocket", "bind"]
 
 _log = structlog.get_logger()
 
-# A path that the kernel takes for the address of a socket.
-_PATH_BYTES_MAX: Final = 107
 _LINE_BYTES_MAX: Final = 1 << 20
 _CONNECTIONS_MAX: Final = 64
 # For requests that run when the server stops.
 _DRAIN_SECONDS: Final = 5.0
 
 
-def bind(runtime_path: Path, group: str | None) -> socket.socket:
-    """The listening socket, for this user, and a group if one is named; raises `OSError` or `KeyError`."""
+@dataclass(frozen=True, slots=True)
+class BoundSocket:
+    """A bound socket and its file, whose name the kernel need not know in full."""
+
+    listener: socket.socket
+    path: Path
+
+    def close(self) -> None:
+        """Removes the file and closes the socket."""
+        self.path.unlink(missing_ok=True)
+        self.listener.close()
+
+
+def bind(runtime_path: Path, group: str | None) -> BoundSocket:
+    """The bound socket, for this user, and a group if one is named; raises `OSError` or `KeyError`."""
     path = runtime_path / SOCKET_NAME
-    if len(os.fsencode(path)) > _PATH_BYTES_MAX:
-        raise OSError(0, f"its path is longer than {_PATH_BYTES_MAX} bytes", str(path))
     group_id = grp.getgrnam(group).gr_gid if group else os.getegid()
     # The data directory is locked: whoever bound it has ended.
     path.unlink(missing_ok=True)
@@ -40,7 +51,8 @@ def bind(runtime_path: Path, group: str | None) -> socket.socket:
     try:
         # It takes its modes before anybody can connect.
         os.fchmod(listener.fileno(), 0o600)
-        listener.bind(str(path))
+        with socket_address(path) as address:
+            listener.bind(address)
         path.chmod(0o660 if group else 0o600)
         # It has the server's group as it is made; a unit may not let it take another.
         if group_id != os.getegid():
@@ -49,17 +61,14 @@ def bind(runtime_path: Path, group: str | None) -> socket.socket:
     except BaseException:
         listener.close()
         raise
-    return listener
+    return BoundSocket(listener, path)
 
 
 class ControlSocket:
     """Serves requests, each connection one after the other."""
 
-    def __init__(
-        self, listener: socket.socket, serve: Callable[[Request], Awaitable[dict[str, Any]]]
-    ) -> None:
-        self._listener = listener
-        self._path = Path(listener.getsockname())
+    def __init__(self, bound: BoundSocket, serve: Callable[[Request], Awaitable[dict[str, Any]]]) -> None:
+        self._bound = bound
         self._serve = serve
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.StreamWriter] = set()
@@ -70,21 +79,21 @@ class ControlSocket:
     @property
     def path(self) -> Path:
         """Where jobs find it."""
-        return self._path
+        return self._bound.path
 
     async def start(self) -> None:
         """Begins to accept."""
         self._server = await asyncio.start_unix_server(
-            self._connected, sock=self._listener, limit=_LINE_BYTES_MAX
+            self._connected, sock=self._bound.listener, limit=_LINE_BYTES_MAX
         )
 
     async def stop(self) -> None:
         """Accepts nobody, lets requests that run have their answer, and ends every connection."""
         self._stopping = True
-        self._path.unlink(missing_ok=True)
         if self._server is None:
-            self._listener.close()
+            self._bound.close()
             return
+        self._bound.path.unlink(missing_ok=True)
         self._server.close()
         if self._running:
             self._none_runs.clear()

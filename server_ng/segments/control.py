@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from server_ng.segments.lease import Lease
+from server_ng.segments.socket_path import socket_address
 
 __all__ = ["SOCKET_NAME", "Control", "ControlAbsentError", "ControlError", "ControlRefusedError"]
 
@@ -40,7 +41,8 @@ class Control:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         self._socket.settimeout(timeout)
         try:
-            self._socket.connect(str(path))
+            with socket_address(path) as address:
+                self._socket.connect(address)
         except OSError as error:
             self._socket.close()
             raise _no_connection(path, error) from error

@@ -11,6 +11,7 @@ from threading import Event
 from typing import Any, Final
 
 from server_ng.segments.lease import Lease
+from server_ng.segments.socket_path import socket_address
 from server_ng.spark.background import beside
 
 __all__ = ["CutRefusedError", "Cutter", "HeldLease", "held", "let_go", "renewing"]
@@ -96,7 +97,8 @@ class Cutter:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.settimeout(_PATIENCE_SECONDS)
-                connection.connect(str(self.control))
+                with socket_address(self.control) as address:
+                    connection.connect(address)
                 connection.sendall(json.dumps(request).encode() + b"\n")
                 with connection.makefile("rb") as lines:
                     line = lines.readline(_ANSWER_BYTES_MAX)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server_ng.wire.tables import COMMANDS, CommandRow
-from tests.support.batches import batch, by_number, send_body
+from server_ng.wire.tables import COMMANDS, CommandRow, Operation
+from tests.support.batches import batch, by_number, name8, number, send_body
 from tests.support.frames import (
     COMMAND,
     LOGOUT,
@@ -21,6 +21,7 @@ from tests.support.frames import (
 )
 from tests.support.node import Node
 from tests.support.raw import PASSWORD, USERNAME, RawClient
+from tests.support.topic_client import Place, TopicClient
 
 _ROW = re.compile(r"^\| (\d+) \| `([a-z_.]+)` \| ([a-z]+(?: \d+)?) \|$", re.MULTILINE)
 
@@ -40,38 +41,56 @@ def table() -> list[Row]:
     return [Row(int(code), name, today) for code, name, today in _ROW.findall(text)]
 
 
-_STREAM = struct.pack("<BBI", 1, 4, 0)
-_CONSUMER = struct.pack("<BBBI", 1, 1, 4, 0)
+_CONSUMER = b"\1" + number(0)
 _PARTITION = struct.pack("<BI", 1, 0)
-_NAME = struct.pack("<B5s", 5, b"table")
-
-BODIES: dict[int, bytes] = {
-    13: b"\x01",
-    21: struct.pack("<I", 1),
-    100: _CONSUMER + _STREAM + _STREAM + _PARTITION + struct.pack("<BQIB", 3, 0, 1, 0),
-    101: send_body(_STREAM, _STREAM, by_number(0), batch([b"hello"]), 1),
-    120: _CONSUMER + _STREAM + _STREAM + _PARTITION,
-    121: _CONSUMER + _STREAM + _STREAM + _PARTITION + struct.pack("<QB", 0, 1),
-    122: _CONSUMER + _STREAM + _STREAM + _PARTITION + b"\1",
-    200: _STREAM,
-    202: _NAME,
-    203: _STREAM,
-    204: _STREAM + _NAME,
-    205: _STREAM,
-    300: _STREAM + _STREAM,
-    301: _STREAM,
-    302: _STREAM + struct.pack("<I", 1) + _NAME,
-    303: _STREAM + _STREAM,
-    304: _STREAM + _STREAM + _NAME,
-    305: _STREAM + _STREAM,
-    402: _STREAM + _STREAM + struct.pack("<I", 1),
-    403: _STREAM + _STREAM + struct.pack("<I", 1),
-    503: _STREAM + _STREAM + struct.pack("<II", 0, 1),
-}
-"""Bodies of commands that need one; what they name need not be there."""
+_FROM_THE_FIRST = struct.pack("<BQIB", 3, 0, 1, 0)
+_NEW_NAME = "new"
+_DECIDED = range(Operation.CREATE_STREAM, Operation.DELETE_PARTITIONS + 1)
+"""Operations on streams, topics and partitions."""
 
 
-def request_for(command: CommandRow, client: RawClient) -> Request:
+def bodies(stream: bytes, topic: bytes, new_name: bytes) -> dict[int, bytes]:
+    """Bodies of the commands that need one; what they name exists."""
+    place = stream + topic
+    partition = _CONSUMER + place + _PARTITION
+    return {
+        13: b"\x01",
+        21: struct.pack("<I", 1),
+        100: partition + _FROM_THE_FIRST,
+        101: send_body(stream, topic, by_number(0), batch([b"hello"]), 1),
+        120: partition,
+        121: partition + struct.pack("<QB", 0, 1),
+        122: partition + b"\1",
+        200: stream,
+        202: new_name,
+        203: stream,
+        204: stream + new_name,
+        205: stream,
+        300: place,
+        301: stream,
+        302: stream + struct.pack("<I", 1) + new_name,
+        303: place,
+        304: place + new_name,
+        305: place,
+        402: place + struct.pack("<I", 1),
+        403: place + struct.pack("<I", 1),
+        503: place + struct.pack("<II", 0, 1),
+    }
+
+
+@pytest.fixture
+def place(served: Node, command: CommandRow) -> Place:
+    """A topic with a message and a stored offset, for this command alone."""
+    found = Place(f"for {command.code}", "topic")
+    with TopicClient(served.connect_registered()) as client:
+        client.create_stream(found.stream)
+        client.create_topic(found, 1, 1 << 20)
+        assert client.send(found, 0, batch([b"first"]), 1).status == 0
+        assert client.store_offset(found, 0, 0, 0).status == 0
+    return found
+
+
+def request_for(command: CommandRow, place: Place, client: RawClient) -> Request:
     """A request that a client with a session sends, with as much of a body as the served commands need."""
     match command.code:
         case 40:
@@ -80,7 +99,8 @@ def request_for(command: CommandRow, client: RawClient) -> Request:
             return Request(REGISTER, body=token_body("a token that nobody made"), client=client.client)
     operation = int(command.operation)
     code = command.code if operation == COMMAND else 0
-    body = BODIES.get(command.code, b"")
+    names = (b"\2" + name8(place.stream), b"\2" + name8(place.topic), name8(f"{_NEW_NAME} {command.code}"))
+    body = bodies(*names).get(command.code, b"")
     return Request(operation, code, body, client=client.client, session=client.session, request=1)
 
 
@@ -88,7 +108,10 @@ def what_came(answer: Frame) -> str:
     """An answer in the words of the table."""
     if isinstance(answer, Eviction):
         return f"evicts {answer.reason}"
-    return f"answers {answer.status}" if answer.status else "served"
+    # An operation that was decided and refused says so in its result section.
+    refused = answer.rejection if answer.operation in _DECIDED else 0
+    code = answer.status or refused
+    return f"answers {code}" if code else "served"
 
 
 def test_the_table_lists_every_command() -> None:
@@ -97,10 +120,10 @@ def test_the_table_lists_every_command() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command.name))
-def test_the_server_does_what_the_table_says(served: Node, command: CommandRow) -> None:
+def test_the_server_does_what_the_table_says(served: Node, command: CommandRow, place: Place) -> None:
     (row,) = (row for row in table() if row.code == command.code)
     with served.connect_registered() as client:
-        answer = client.ask(request_for(command, client))
+        answer = client.ask(request_for(command, place, client))
         # Whatever the answer was, the connection is as good as before.
         client.ping()
     assert what_came(answer) == row.today

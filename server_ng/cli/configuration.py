@@ -29,11 +29,15 @@ def show(config: FileOption = None, set_: SetOption = None, as_json: JsonOption 
 
 @app.command("check")
 def check(config: FileOption = None, set_: SetOption = None) -> None:
-    """Say whether the server could start with this configuration; ends with status 78 if not."""
+    """Check names, values and their combination; ends with status 78 if one cannot be used.
+
+    Does not look at this machine: free ports, processors, groups, the data directory and its disk are checked
+    by the start.
+    """
     loaded = load_or_exit(config, set_)
     for notice in loaded.warnings:
         print(f"server-ng: warning: {notice.message}", file=sys.stderr)
-    print("The configuration can be used.")
+    print("The settings are valid. The start checks ports, processors, groups and the data directory.")
 
 
 @app.command("defaults")

@@ -1,6 +1,6 @@
 """Assignments: what the file, the environment and the command line each say, each judged by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 CONFIG_PATH_VARIABLE = "IGGY_CONFIG_PATH"
+# Between the sections of a variable of ours.
+_PART = "__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,10 @@ class Findings:
         if fate is not None:
             self.add_iggy(key, fate, raw, origin)
             return
-        self.faults.append(
-            Fault(
-                _printable(key), origin, "there is no such key.", nearest(key, (*_all_keys(), *_sections()))
-            )
-        )
+        if key in _sections():
+            self.faults.append(_not_a_value(key, raw, origin))
+            return
+        self.faults.append(Fault(_printable(key), origin, "there is no such key.", _hint(key)))
 
     def add_iggy(self, key: str, entry: IggyKey, raw: object, origin: str) -> None:
         """Takes a value for a key that only Iggy has."""
@@ -86,20 +87,22 @@ def from_tree(tree: dict[str, object], origin: str, into: Findings) -> None:
             prefix = f"{key}." if key else ""
             stack.extend((f"{prefix}{name}", below) for name, below in reversed(value.items()))
         else:
-            into.faults.append(Fault(key, origin, f"this is a table, not the value {shown(value)}."))
+            into.faults.append(_not_a_value(key, value, origin))
 
 
 def from_environment(environment: Mapping[str, str], into: Findings) -> None:
     """Takes every variable that is ours or Iggy's; ours win over Iggy's."""
     known = keys_by_variable()
-    collapsed = {name.replace("__", "_"): name for name in known if name.startswith(OWN_PREFIX)}
+    collapsed = {name.replace(_PART, "_"): name for name in known if name.startswith(OWN_PREFIX)}
     ours = set()
     for name in sorted(environment):
         if name in known and name.startswith(OWN_PREFIX):
             ours.add(known[name])
         elif name.startswith(OWN_PREFIX) or name in collapsed:
             hint = (
-                f"Did you mean {collapsed[name]}?" if name in collapsed else nearest(name, collapsed.values())
+                f"Did you mean {collapsed[name]}?"
+                if name in collapsed
+                else nearest(name, collapsed.values(), _PART)
             )
             into.faults.append(
                 Fault(_printable(name), f"env {_printable(name)}", "there is no such variable.", hint)
@@ -144,6 +147,12 @@ def _take_foreign(name: str, raw: str, into: Findings) -> None:
         )
 
 
+def _not_a_value(section: str, raw: object, origin: str) -> Fault:
+    keys = ", ".join(key for key in leaves() if key.startswith(f"{section}."))
+    hint = f"Its keys are {keys}." if keys else ""
+    return Fault(section, origin, f"this is a section and cannot have the value {shown(raw)}.", hint)
+
+
 def _all_keys() -> Iterator[str]:
     yield from leaves()
     yield from IGGY_KEYS
@@ -155,11 +164,29 @@ def _iggy_variables() -> Iterator[str]:
     yield from (iggy_variable(key) for key in IGGY_KEYS)
 
 
+def _hint(key: str) -> str:
+    section = key.rpartition(".")[0]
+    foreign = section in _sections() and section not in _own_names()
+    hint = "" if foreign else nearest(key, _own_names())
+    return hint or nearest(key, (*_all_keys(), *_sections()))
+
+
+@cache
+def _own_names() -> tuple[str, ...]:
+    """Keys of ours and their sections, which are proposed before those of Iggy that have no effect."""
+    return (*leaves(), *_sections_of(leaves()))
+
+
 @cache
 def _sections() -> frozenset[str]:
     """Every table that holds a key of ours or of Iggy's; no other is walked, however deep it is nested."""
-    names = (key.split(".") for key in _all_keys())
-    return frozenset(".".join(parts[:depth]) for parts in names for depth in range(1, len(parts)))
+    return frozenset(_sections_of(_all_keys()))
+
+
+def _sections_of(keys: Iterable[str]) -> dict[str, None]:
+    """The tables that hold these keys, in the order of the keys."""
+    names = (key.split(".") for key in keys)
+    return {".".join(parts[:depth]): None for parts in names for depth in range(1, len(parts))}
 
 
 def _is_false(raw: object) -> bool:

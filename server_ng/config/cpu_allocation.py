@@ -137,6 +137,9 @@ def _numa(text: str) -> NumaCpus:
 
 
 def _number(text: str, whole: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 5) or int(text) > _CPU_MAX:
+    if not (text.isascii() and text.isdigit()):
         raise BadValueError(f"{shown(whole)} is not a choice of processors.", _EXAMPLE)
+    # Six digits are refused before they cost a conversion.
+    if len(text) > 5 or int(text) > _CPU_MAX:
+        raise BadValueError(f"{shown(whole)} is more than the {_CPU_MAX} processors that Linux can use.")
     return int(text)

@@ -1,6 +1,6 @@
 """Names of settings: the variables that stand for a key, and the nearest name to a mistyped one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from os.path import commonprefix
@@ -31,14 +31,42 @@ def keys_by_variable() -> Mapping[str, str]:
     return MappingProxyType(iggy | {own_variable(key): key for key in leaves()})
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that proposes the known name nearest to `name`, or an empty text."""
+def nearest(name: str, known: Iterable[str], separator: str = ".") -> str:
+    """A sentence that proposes a known name for a mistyped one, or an empty text.
+
+    Names of the same section come first, because a name that is near as a whole may only share the section.
+    """
     # The comparison is quadratic in the length, so that a hostile name is not compared at all.
     if len(name) > _LENGTH_MAX:
         return ""
     candidates = tuple(known)
+    section, _, last = name.rpartition(separator)
+    beside = {each.rpartition(separator)[2]: each for each in candidates if _is_in(each, section, separator)}
+    found = _only_one(last, candidates, separator) or _closest(last, beside)
+    if found is None and section and beside:
+        return f"Its section has {', '.join(sorted(beside))}."
+    found = found or _closest_whole(name, candidates)
+    return f"Did you mean {found}?" if found else ""
+
+
+def _only_one(last: str, candidates: Sequence[str], separator: str) -> str | None:
+    """The name of any section that ends in these words. A single word such as `address` is not enough."""
+    found = [each for each in candidates if each.rpartition(separator)[2].lower() == last.lower()]
+    return found[0] if len(found) == 1 and "_" in last else None
+
+
+def _is_in(name: str, section: str, separator: str) -> bool:
+    return name.rpartition(separator)[0] == section
+
+
+def _closest_whole(name: str, candidates: Sequence[str]) -> str | None:
     # What all have in common, such as SERVER_NG__, says nothing about how near two names are.
     shared = len(commonprefix((name, *candidates)))  # noqa: RUF071  characters are what is meant
-    by_rest = {candidate[shared:].lower(): candidate for candidate in candidates}
-    matches = get_close_matches(name[shared:].lower(), by_rest, n=1, cutoff=0.6)
-    return f"Did you mean {by_rest[matches[0]]}?" if matches else ""
+    return _closest(name[shared:], {candidate[shared:]: candidate for candidate in candidates})
+
+
+def _closest(text: str, named: Mapping[str, str]) -> str | None:
+    """The name whose text is nearest, whatever the case."""
+    by_text = {each.lower(): name for each, name in named.items()}
+    matches = get_close_matches(text.lower(), by_text, n=1, cutoff=0.6)
+    return by_text[matches[0]] if matches else None

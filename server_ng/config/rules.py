@@ -37,13 +37,20 @@ def breaches(settings: Settings) -> Iterator[Breach]:
 
 
 def notices(settings: Settings) -> Iterator[Notice]:
-    """One warning for each interface that is switched on and not built yet."""
+    """Warnings about interfaces that are switched on: not built yet, or open to other machines."""
     for name in ("http", "quic", "websocket"):
         if getattr(settings, name).enabled:
             key = f"{name}.enabled"
             yield Notice(
                 "not_built", f"{key}: this interface is not built yet; the server goes on without it.", (key,)
             )
+    if settings.tcp.enabled and not settings.tcp.address.is_loopback:
+        yield Notice(
+            "plain_text_listener",
+            f"tcp.address = {settings.tcp.address} accepts other machines, and passwords and messages travel "
+            "unencrypted. Use it in a private network, or behind a proxy that ends TLS.",
+            ("tcp.address",),
+        )
 
 
 def _one_node(settings: Settings) -> Breach | None:

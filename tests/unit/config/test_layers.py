@@ -114,6 +114,44 @@ def test_unknown_names_are_errors_with_the_nearest_name(write: Write) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("http.adress", "Did you mean http.address?"),
+        ("leases.max", "Did you mean leases.ttl_max?"),
+        ("tcp.port", "Its section has address, enabled."),
+        ("tcp.max_message_size", "Did you mean message_bus.max_message_size?"),
+        ("max_message_size", "Did you mean message_bus.max_message_size?"),
+        ("tpc.address", "Did you mean tcp.address?"),
+        ("tcp.tls.enable", "Did you mean tcp.tls.enabled?"),
+    ],
+)
+def test_the_section_of_an_unknown_name_is_looked_at_first(key: str, hint: str) -> None:
+    (fault,) = faults_of(None, {}, f"{key}=5").values()
+    assert fault.hint == hint
+    if key.count(".") == 1:
+        section, _, last = key.upper().partition(".")
+        (fault,) = faults_of(None, {f"SERVER_NG__{section}__{last}": "5"}).values()
+        assert fault.hint.lower().replace("server_ng__", "").replace("__", ".") == hint.lower()
+
+
+def test_a_section_has_no_value(write: Write) -> None:
+    for fault in (
+        faults_of(None, {}, "tcp=5")["tcp"],
+        faults_of(write("tcp = 5\n"), {})["tcp"],
+    ):
+        assert "a section and cannot have the value" in fault.message
+        assert fault.hint == "Its keys are tcp.enabled, tcp.address."
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:8090", "[::]:0", "192.0.2.1:8090"])
+def test_a_listener_for_other_machines_is_warned_about_once(address: str) -> None:
+    (notice,) = load(None, {}, [f"tcp.address={address}"]).warnings
+    assert (notice.code, notice.keys) == ("plain_text_listener", ("tcp.address",))
+    assert address in notice.message
+    assert load(None, {}, ["tcp.address=[::1]:0"]).warnings == ()
+
+
 def test_an_unknown_variable_of_iggy_is_a_warning_with_the_nearest_name() -> None:
     environment = {"IGGY_TCP_ADRESS": "x", "IGGY_CONNECTORS_CONFIG_PATH": "x", "IGGY_TEST_VERBOSE": "1"}
     (notice,) = load(None, environment, []).warnings

@@ -16,6 +16,16 @@ __all__ = ["DataDirectory"]
 
 _LOCK_NAME: Final = "LOCK"
 _LAYOUT_NAME: Final = "LAYOUT"
+_REMEDIES: Final = {
+    "system.path": (
+        "This user must be able to write the data directory; its owner may be another user. "
+        "What a copy that is only read holds is in its journal, too: copy it to where it can be written."
+    ),
+    "system.runtime.path": (
+        "The server writes its addresses and its sockets there: set system.runtime.path to a directory that "
+        "this user may write."
+    ),
+}
 
 
 @dataclass(slots=True)
@@ -34,18 +44,13 @@ class DataDirectory:
         addresses and passwords.
         """
         refuse_iggy_data(path)
-        for directory in (path, runtime_path):
-            try:
-                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError as error:
-                raise StartError(
-                    f"The directory {directory} cannot be made: {error.strerror}. "
-                    "Give this user a directory it may write, with system.path."
-                ) from error
+        _make(path, "system.path")
+        _make(runtime_path, "system.runtime.path")
         lock = _lock(path / _LOCK_NAME, "system.path")
-        if runtime_path.resolve().is_relative_to(path.resolve()):
-            return cls(path, runtime_path, (lock,))
         try:
+            _check_writable(runtime_path)
+            if runtime_path.resolve().is_relative_to(path.resolve()):
+                return cls(path, runtime_path, (lock,))
             return cls(path, runtime_path, (lock, _lock(runtime_path / _LOCK_NAME, "system.runtime.path")))
         except StartError:
             os.close(lock)
@@ -77,14 +82,37 @@ class DataDirectory:
             os.close(lock)
 
 
+def _make(directory: Path, setting: str) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        above = (directory, *directory.parents)
+        file = next((each for each in above if os.path.lexists(each) and not each.is_dir()), directory)
+        raise StartError(
+            f"The directory {directory} cannot be made: {file} is no directory. "
+            f"Set {setting} to a directory, or to a path where one can be made."
+        ) from error
+    except OSError as error:
+        raise StartError(
+            f"The directory {directory} cannot be made: {error.strerror}. "
+            f"Give this user a directory it may write, with {setting}."
+        ) from error
+
+
+def _check_writable(runtime_path: Path) -> None:
+    """Below a data directory that can be written, this folder still has rights of its own."""
+    if not os.access(runtime_path, os.W_OK | os.X_OK, effective_ids=True):
+        raise StartError(
+            f"The directory {runtime_path} cannot be written by this user. {_REMEDIES['system.runtime.path']}"
+        )
+
+
 def _lock(path: Path, setting: str) -> int:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StartError(
-            f"The file {path} cannot be opened: {error.strerror}. "
-            "This user must be able to write the data directory; its owner may be another user. "
-            "What a copy that is only read holds is in its journal, too: copy it to where it can be written."
+            f"The file {path} cannot be opened: {error.strerror}. {_REMEDIES[setting]}"
         ) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

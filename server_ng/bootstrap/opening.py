@@ -1,5 +1,6 @@
 """Everything that is opened before a thread starts: a start that fails here has touched nothing."""
 
+import errno
 import os
 import socket
 import sys
@@ -10,11 +11,13 @@ import structlog
 
 from server_ng import binding
 from server_ng.auth.root import RootUser, prepare_root
+from server_ng.bootstrap.bind_advice import bind_advice
 from server_ng.bootstrap.cpus import is_kept, node_cpus, plan_shards
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.descriptors import connections_within
 from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
+from server_ng.bootstrap.founding_room import check_founding_room
 from server_ng.bootstrap.leasing import access_of
 from server_ng.config import Loaded, Settings
 from server_ng.config.cpu_allocation import AutoCpus
@@ -57,6 +60,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     settings = loaded.settings
     probe = _probe(directory.path)
     cpus = _plan(settings, probe, directory)
+    check_founding_room(directory.path, len(cpus), settings.message_bus.max_message_size)
     connections = connections_within(
         probe["descriptors"], settings.connections.max, len(cpus), settings.storage.journal.files_max
     )
@@ -114,9 +118,10 @@ def _listen(settings: Settings) -> socket.socket | None:
     try:
         return listen(address.host, address.port)
     except OSError as error:
+        number = error.errno or 0
         raise StartError(
-            f"{address} (observe.address) cannot be bound: {os.strerror(error.errno or 0)}. "
-            "Choose a free address with observe.address."
+            f"{address} (observe.address) cannot be bound: {os.strerror(number)}. "
+            f"{bind_advice(errno.errorcode.get(number, ''), 'observe.address')}".rstrip()
         ) from error
 
 
@@ -144,9 +149,12 @@ def _bind_control(settings: Settings, directory: DataDirectory) -> BoundSocket |
 def _open_engine(settings: EngineSettings) -> Engine:
     try:
         return Engine(settings)
-    except binding.AddressInUseError as error:
-        raise StartError(f"{error}. Stop whoever listens there, or choose tcp.address.") from error
-    except (binding.ConfigurationError, binding.PermissionDeniedError, UnprintableSettingError) as error:
-        raise StartError(f"{error}.") from error
+    except (
+        binding.AddressInUseError,
+        binding.ConfigurationError,
+        binding.PermissionDeniedError,
+        UnprintableSettingError,
+    ) as error:
+        raise StartError(f"{error}. {bind_advice(str(error), 'tcp.address')}".rstrip()) from error
     except binding.NativeError as error:
         raise StartError(f"The engine cannot be opened: {error}.", ExitStatus.INTERNAL_FAULT) from error

@@ -56,7 +56,18 @@ def test_a_port_in_use_is_named_before_anything_is_made(make_node: StartNode, ke
 
 
 def test_an_address_of_another_machine_is_refused(make_node: StartNode) -> None:
-    assert "192.0.2.1:8090" in refused(make_node(settings={"tcp.address": "192.0.2.1:8090"}))
+    said = refused(make_node(settings={"tcp.address": "192.0.2.1:8090"}))
+    assert "192.0.2.1:8090 cannot be bound" in said
+    assert "This machine has no such address: set tcp.address " in said
+
+
+def test_a_port_for_which_a_capability_is_missing_is_told_with_it(
+    make_node: StartNode, free_for_all: Path
+) -> None:
+    settings = {"system.path": str(free_for_all), "tcp.address": "127.0.0.1:80"}
+    said = refused(make_node(settings=settings, start=UNPRIVILEGED_START))
+    assert "CAP_NET_BIND_SERVICE" in said
+    assert "set tcp.address to a higher port" in said
 
 
 @pytest.fixture
@@ -72,6 +83,23 @@ def forbidden() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture
+def free_for_all(forbidden: Path) -> Path:
+    """A directory that every user may use."""
+    forbidden.chmod(0o777)
+    return forbidden
+
+
+def test_a_runtime_directory_that_cannot_be_written_is_named(
+    make_node: StartNode, free_for_all: Path
+) -> None:
+    runtime = free_for_all / "runtime"
+    runtime.mkdir(mode=0o555)
+    said = refused(make_node(settings={"system.path": str(free_for_all)}, start=UNPRIVILEGED_START))
+    assert f"The directory {runtime} cannot be written" in said
+    assert "set system.runtime.path" in said
+
+
 @pytest.mark.parametrize("below", [".", "deeper"])
 def test_a_directory_without_permission_is_named(make_node: StartNode, forbidden: Path, below: str) -> None:
     node = make_node(settings={"system.path": str(forbidden / below)}, start=UNPRIVILEGED_START)
@@ -83,7 +111,10 @@ def test_a_directory_without_permission_is_named(make_node: StartNode, forbidden
 def test_a_file_in_place_of_the_directory_is_named(make_node: StartNode, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    assert str(file) in refused(make_node(settings={"system.path": str(file)}))
+    for path in (file, file / "below" / "it"):
+        said = refused(make_node(settings={"system.path": str(path)}))
+        assert f"The directory {path} cannot be made: {file} is no directory." in said
+        assert "Set system.path" in said
 
 
 def test_ten_faults_are_reported_at_once(make_node: StartNode) -> None:

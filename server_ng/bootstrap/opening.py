@@ -19,7 +19,7 @@ from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.founding_room import check_founding_room
 from server_ng.bootstrap.leasing import access_of
-from server_ng.config import Loaded, Settings
+from server_ng.config import DEFAULT_ORIGIN, Address, Loaded, Settings
 from server_ng.config.cpu_allocation import AutoCpus
 from server_ng.config.model import NO_GROUP
 from server_ng.engine import Engine
@@ -64,7 +64,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     connections = connections_within(
         probe["descriptors"], settings.connections.max, len(cpus), settings.storage.journal.files_max
     )
-    observe = _listen(settings)
+    observe = _listen(loaded)
     control = _bind_control(settings, directory)
     direct_io = probe["direct_io"] == "possible"
     engine = _open_engine(
@@ -111,18 +111,29 @@ def _plan(settings: Settings, probe: dict[str, str], directory: DataDirectory) -
     return (None,) * recorded
 
 
-def _listen(settings: Settings) -> socket.socket | None:
-    if not settings.observe.enabled:
+def _listen(loaded: Loaded) -> socket.socket | None:
+    observe = loaded.settings.observe
+    if not observe.enabled:
         return None
-    address = settings.observe.address
+    address = observe.address
     try:
         return listen(address.host, address.port)
     except OSError as error:
+        if error.errno == errno.EADDRINUSE and loaded.origins["observe.address"] == DEFAULT_ORIGIN:
+            return _listen_elsewhere(address)
         number = error.errno or 0
         raise StartError(
             f"{address} (observe.address) cannot be bound: {os.strerror(number)}. "
             f"{bind_advice(errno.errorcode.get(number, ''), 'observe.address')}".rstrip()
         ) from error
+
+
+def _listen_elsewhere(taken: Address) -> socket.socket:
+    """A free port in the place of the default one, so that two servers need not differ in it."""
+    listener = listen(taken.host, 0)
+    bound = Address(taken.ip, listener.getsockname()[1])
+    _log.warning("observe_address_taken", default=str(taken), observe=str(bound))
+    return listener
 
 
 def _bind_control(settings: Settings, directory: DataDirectory) -> BoundSocket | None:

@@ -432,7 +432,12 @@ class Observe(Section):
 
     enabled: Annotated[bool, Leaf(BOOLEAN, "Whether to serve /metrics, /live and /ready.")] = True
     address: Annotated[
-        Address, Leaf(ADDRESS, "Loopback address to listen on; port 0 lets the kernel choose.")
+        Address,
+        Leaf(
+            ADDRESS,
+            "Loopback address to listen on; port 0 lets the kernel choose. If only the default is in use, "
+            "the server takes a free port and logs it; an address that is set here must be free.",
+        ),
     ] = parse_address("127.0.0.1:9464")
 
 

@@ -1,10 +1,12 @@
 """Starts that cannot go on: each is named, costs nothing, and ends with the status of a configuration."""
 
+import json
 import os
 import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,33 @@ def test_a_port_in_use_is_named_before_anything_is_made(make_node: StartNode, ke
     assert key in said
     # The password comes with the root user, which is made last.
     assert not (node.runtime / "root-password").exists()
+
+
+def test_only_a_configured_address_of_metrics_must_be_free(make_node: StartNode) -> None:
+    with socket.socket() as taken:
+        # Another process of this machine may have it, which is as good.
+        with suppress(OSError):
+            taken.bind(("127.0.0.1", 9464))
+            taken.listen()
+        by_default = make_node(settings={"observe.address": None}).start()
+        configured = make_node(settings={"observe.address": "127.0.0.1:9464"})
+        assert "127.0.0.1:9464 (observe.address) cannot be bound" in refused(configured)
+    found = str(by_default.endpoints["observe"])
+    assert found.startswith("127.0.0.1:")
+    assert found != "127.0.0.1:9464"
+    (line,) = by_default.log("observe_address_taken")
+    assert (line["default"], line["observe"]) == ("127.0.0.1:9464", found)
+    assert json.loads(by_default.http("/ready"))["ready"]
+    assert by_default.terminate() == 0
+
+
+def test_two_servers_need_only_differ_in_data_and_tcp_address(make_node: StartNode) -> None:
+    servers = [make_node(settings={"observe.address": None}).start() for _ in range(2)]
+    assert servers[0].endpoints["observe"] != servers[1].endpoints["observe"]
+    for server in servers:
+        assert json.loads(server.http("/ready"))["ready"]
+        with server.connect_registered() as client:
+            client.ping()
 
 
 def test_an_address_of_another_machine_is_refused(make_node: StartNode) -> None:

@@ -55,8 +55,10 @@ def clean_environment() -> dict[str, str]:
 class Plan:
     """How a server is to be started."""
 
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """Keys and values given with ``--set``; ports and the data folder are chosen by the node."""
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    """Keys and values given with ``--set``; ports and the data folder are chosen by the node.
+
+    With none for its value a key is left to its default."""
     environment: Mapping[str, str] = field(default_factory=lambda: ROOT_CREDENTIAL)
     start: Path | None = None
     """A Python script to run instead of the installed command."""
@@ -98,7 +100,7 @@ class Node:
         """Starts the process and waits for nothing."""
         self._run += 1
         self.notify.forget()
-        settings = {
+        settings: dict[str, str | None] = {
             "system.path": str(self.data),
             "tcp.address": "127.0.0.1:0",
             "observe.address": "127.0.0.1:0",
@@ -107,7 +109,12 @@ class Node:
             **self._plan.settings,
         }
         start = [sys.executable, str(self._plan.start)] if self._plan.start else [str(_COMMAND)]
-        overrides = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        overrides = [
+            word
+            for key, value in settings.items()
+            if value is not None
+            for word in ("--set", f"{key}={value}")
+        ]
         with self._output("out").open("w") as out, self._output("err").open("w") as err:
             self._process = subprocess.Popen(
                 [*self._plan.under, *start, "serve", *overrides],
@@ -127,7 +134,9 @@ class Node:
         self.endpoints = json.loads((self.runtime / "endpoints.json").read_text())
         return self
 
-    def restart(self, settings: Mapping[str, str] | None = None, *, under: Sequence[str | Path] = ()) -> Self:
+    def restart(
+        self, settings: Mapping[str, str | None] | None = None, *, under: Sequence[str | Path] = ()
+    ) -> Self:
         """Starts again after an end, with more settings than before if there are any."""
         self._plan = replace(self._plan, settings={**self._plan.settings, **(settings or {})}, under=under)
         return self.start()

@@ -74,17 +74,17 @@ Job: TypeAlias = Callable[[Leasing], Awaitable[None]]
 """What is done with the leases of a server that nobody else can reach."""
 
 
-def serve(loaded: Loaded) -> int:
-    """Runs the server until it is told to stop; returns the exit status."""
-    return _serve(loaded, None, sys.stdout)
+def serve(loaded: Loaded, *, fresh: bool = False) -> int:
+    """Runs the server until it is told to stop, on deleted data if `fresh`; returns the exit status."""
+    return _serve(loaded, None, sys.stdout, fresh=fresh)
 
 
 def serve_job(loaded: Loaded, job: Job) -> int:
     """Starts a server with its doors shut, lets it do one thing, and stops it; its log goes to stderr."""
-    return _serve(loaded, job, sys.stderr)
+    return _serve(loaded, job, sys.stderr, fresh=False)
 
 
-def _serve(loaded: Loaded, job: Job | None, log: TextIO) -> int:
+def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
     logging = loaded.settings.system.logging
     configure_logging(logging.level, logging.format, log)
     for notice in loaded.warnings:
@@ -99,8 +99,12 @@ def _serve(loaded: Loaded, job: Job | None, log: TextIO) -> int:
     except StartError as error:
         return _refuse(error)
     try:
+        if fresh:
+            directory.delete_data()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_run(loaded, directory, job))
+    except StartError as error:
+        return _refuse(error)
     except Exception as error:
         # Not even the stop went as it should: native threads may still run.
         _log.exception("internal_fault", reason=repr(error))

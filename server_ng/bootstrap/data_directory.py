@@ -4,9 +4,12 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
+
+import structlog
 
 from server_ng import binding
 from server_ng.bootstrap.errors import DirectoryInUseError, StartError
@@ -26,6 +29,21 @@ _REMEDIES: Final = {
         "this user may write."
     ),
 }
+# Of every version of LAYOUT; see native/storage/FORMAT.md, section 2.
+_MAGIC: Final = b"NGLAYOUT"
+_MAGIC_AT: Final = 16
+_DATA_NAMES: Final = (
+    "leases",
+    "groups",
+    "trash",
+    "shards",
+    "shards.new",
+    f"{_LAYOUT_NAME}.new",
+    _LAYOUT_NAME,
+)
+"""All that a server stores below its directory, in the order in which it can go."""
+
+_log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -76,6 +94,30 @@ class DataDirectory:
         text, _, _ = binding.describe_file("layout", 0, len(layout), layout)
         return dict(json.loads(text.splitlines()[0])) if text else {}
 
+    def delete_data(self) -> None:
+        """Deletes what this server stored here, and nothing else; raises `StartError`.
+
+        A directory without LAYOUT was not founded: there is nothing to delete. LAYOUT goes last, so that a
+        deletion that was cut off can be repeated.
+        """
+        layout = self.path / _LAYOUT_NAME
+        if not os.path.lexists(layout):
+            _log.info("nothing_to_delete", path=str(self.path))
+            return
+        if not _is_layout(layout):
+            raise StartError(
+                f"{layout} is not a file of this server, so that --fresh deletes nothing here. "
+                f"Delete {self.path} by hand, or set system.path to another directory."
+            )
+        _log.warning("deleting_data", path=str(self.path))
+        try:
+            for name in _DATA_NAMES:
+                _delete(self.path / name)
+        except OSError as error:
+            raise StartError(
+                f"{error.filename} cannot be deleted: {error.strerror}. Delete {self.path} by hand."
+            ) from error
+
     def release(self) -> None:
         """Gives the lock back."""
         for lock in self._locks:
@@ -105,6 +147,21 @@ def _check_writable(runtime_path: Path) -> None:
         raise StartError(
             f"The directory {runtime_path} cannot be written by this user. {_REMEDIES['system.runtime.path']}"
         )
+
+
+def _is_layout(path: Path) -> bool:
+    """Whether a server founded this directory, of whatever version, and however damaged the rest is."""
+    try:
+        return path.read_bytes()[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] == _MAGIC
+    except OSError:
+        return False
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _lock(path: Path, setting: str) -> int:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -31,10 +32,12 @@ SetOption: TypeAlias = Annotated[
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def load_or_exit(file: Path | None, overrides: list[str] | None) -> Loaded:
+def load_or_exit(
+    file: Path | None, overrides: list[str] | None, environment: Mapping[str, str] = os.environ
+) -> Loaded:
     """The configuration of this command line; prints every fault and ends with status 78 if there are any."""
     try:
-        return load(file, os.environ, overrides or ())
+        return load(file, environment, overrides or ())
     except ConfigErrors as errors:
         count = len(errors.faults)
         print(f"server-ng: the configuration has {count} fault{'s' * (count > 1)}:", file=sys.stderr)

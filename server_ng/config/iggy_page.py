@@ -30,6 +30,13 @@ as switched off.
 - **No effect**: accepted, and named in one warning of the start.
 - **Refused**: the start ends with status 78 and says what to do.
 
+The flags of Iggy's server work for `server-ng serve`, with three bounds:
+
+- `--fresh`, `-f`: deletes the data of a directory that this server founded and that no process holds.
+- `--with-default-root-credentials`: refused if other machines can reach `tcp.address`, unless a password
+  is set.
+- `--replica-id`: 0 only.
+
 A key that is neither Iggy's nor ours is an error with the nearest name. A variable `IGGY_*` that is none of
 these is a warning.
 """

@@ -6,13 +6,22 @@ from dataclasses import dataclass
 from server_ng.config.errors import Fault
 from server_ng.config.secret import Secret
 
-__all__ = ["PASSWORD_BYTES", "ROOT_VARIABLES", "USERNAME_BYTES", "RootCredential", "read_root_credential"]
+__all__ = [
+    "PASSWORD_BYTES",
+    "ROOT_VARIABLES",
+    "USERNAME_BYTES",
+    "RootCredential",
+    "is_default_root",
+    "read_root_credential",
+    "with_default_root",
+]
 
 USERNAME_BYTES = range(3, 51)
 PASSWORD_BYTES = range(3, 101)
 _NAME = "IGGY_ROOT_USERNAME"
 _PASSWORD = "IGGY_ROOT_PASSWORD"  # noqa: S105  the name of the variable, not a password
 ROOT_VARIABLES = frozenset({_NAME, _PASSWORD})
+_DEFAULT = "iggy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,17 @@ def read_root_credential(environment: Mapping[str, str]) -> tuple[RootCredential
             message = f"the value is not UTF-8 text of {bounds.start} to {bounds.stop - 1} bytes."
             faults.append(Fault(name, f"env {name}", message))
     return (None, faults) if faults else (RootCredential(username, Secret(password)), [])
+
+
+def with_default_root(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment with Iggy's well-known name and password in the place of those that are not set."""
+    given = {name: environment.get(name) or _DEFAULT for name in ROOT_VARIABLES}
+    return {**environment, **given}
+
+
+def is_default_root(root: RootCredential | None) -> bool:
+    """Whether the password is the well-known one, whoever chose it."""
+    return root is not None and root.password.reveal() == _DEFAULT
 
 
 def _fits(value: str, bounds: range) -> bool:

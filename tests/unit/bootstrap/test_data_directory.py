@@ -131,3 +131,48 @@ def test_a_directory_that_was_founded_beside_data_of_iggy_goes_on(tmp_path: Path
     (tmp_path / "streams").mkdir()
     (tmp_path / "LAYOUT").write_bytes(golden_file("layout"))
     take(tmp_path).release()
+
+
+def test_fresh_deletes_what_a_server_stored_and_nothing_else(tmp_path: Path) -> None:
+    for name in (
+        "shards/0/journal-00000000",
+        "groups/00/x.log",
+        "leases/1/x.log",
+        "trash/x",
+        "runtime/x",
+        "notes",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    elsewhere = tmp_path.with_name("elsewhere")
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_text("")
+    (tmp_path / "shards.new").symlink_to(elsewhere)
+    # Of a later version, and damaged.
+    (tmp_path / "LAYOUT").write_bytes(golden_file("layout")[:30] + b"\xff" * 40)
+    taken = take(tmp_path)
+    taken.delete_data()
+    taken.release()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["LOCK", "notes", "runtime"]
+    assert (tmp_path / "runtime" / "x").exists()
+    assert (elsewhere / "kept").exists()
+
+
+@pytest.mark.parametrize("layout", [b"", b"layout of another program", b"\0" * 200])
+def test_fresh_deletes_nothing_in_a_directory_of_others(tmp_path: Path, layout: bytes) -> None:
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "LAYOUT").write_bytes(layout)
+    taken = take(tmp_path)
+    with pytest.raises(StartError, match="is not a file of this server"):
+        taken.delete_data()
+    taken.release()
+    assert (tmp_path / "groups").exists()
+    assert (tmp_path / "LAYOUT").read_bytes() == layout
+
+
+def test_fresh_deletes_nothing_that_was_not_founded(tmp_path: Path) -> None:
+    (tmp_path / "groups").mkdir()
+    taken = take(tmp_path)
+    taken.delete_data()
+    taken.release()
+    assert (tmp_path / "groups").exists()

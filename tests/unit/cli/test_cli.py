@@ -153,15 +153,45 @@ def test_defaults_prints_the_generated_file(run: Run) -> None:
 def test_serve_hands_the_configuration_over_and_ends_with_its_status(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served: list[Loaded] = []
+    served: list[tuple[Loaded, bool]] = []
 
-    def serve(loaded: Loaded) -> int:
-        served.append(loaded)
+    def serve(loaded: Loaded, *, fresh: bool) -> int:
+        served.append((loaded, fresh))
         return ExitStatus.UNCLEAN_STOP
 
     module(monkeypatch, "bootstrap", serve=serve)
     assert run("serve", "--set", "tcp.address=127.0.0.1:1").status == ExitStatus.UNCLEAN_STOP
-    assert served[0].settings.tcp.address.port == 1
+    assert run("serve", "--replica-id", "0", "--fresh").status == ExitStatus.UNCLEAN_STOP
+    assert run("serve", "-f").status == ExitStatus.UNCLEAN_STOP
+    assert served[0][0].settings.tcp.address.port == 1
+    assert [fresh for _, fresh in served] == [False, True, True]
+
+
+def test_serve_takes_the_flags_of_iggy_for_the_root_user(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Loaded] = []
+
+    def serve(loaded: Loaded, *, fresh: bool) -> int:
+        served.append(loaded)
+        return ExitStatus.CLEAN
+
+    module(monkeypatch, "bootstrap", serve=serve)
+    flag, everywhere = "--with-default-root-credentials", ("--set", "tcp.address=0.0.0.0:1")
+    monkeypatch.delenv("IGGY_ROOT_USERNAME", raising=False)
+    monkeypatch.delenv("IGGY_ROOT_PASSWORD", raising=False)
+    assert run("serve", flag).status == ExitStatus.CLEAN
+    ran = run("serve", flag, *everywhere)
+    assert ran.status == ExitStatus.CONFIGURATION
+    assert "tcp.address = 0.0.0.0:1" in ran.err
+    assert run("serve", flag, *everywhere, IGGY_ROOT_PASSWORD="of my own").status == ExitStatus.CLEAN
+    found = [(each.root.username, each.root.password.reveal()) for each in served if each.root]
+    assert found == [("iggy", "iggy"), ("iggy", "of my own")]
+
+
+@pytest.mark.parametrize("number", ["1", "255", "x"])
+def test_only_one_replica_is_served(run: Run, number: str) -> None:
+    ran = run("serve", "--replica-id", number)
+    assert ran.status == ExitStatus.CONFIGURATION
+    assert "--replica-id" in ran.err
 
 
 def test_version_names_package_protocol_and_native_build(run: Run) -> None:
@@ -219,7 +249,7 @@ def test_starting_the_daemon_imports_no_rich() -> None:
 import sys, types
 sys.argv = ["server-ng", "serve"]
 bootstrap = types.ModuleType("server_ng.bootstrap")
-def serve(loaded):
+def serve(loaded, *, fresh):
     import server_ng.auth, server_ng.observe.health, server_ng.observe.host, server_ng.observe.logs
     server_ng.observe.logs.configure_logging("info", "json", sys.stderr)
     print(sorted(name for name in sys.modules if name.split(".")[0] in ("rich", "pygments")))

@@ -14,6 +14,7 @@ from server_ng.config.iggy_keys import (
     fate_of_key,
     fate_of_variable,
 )
+from server_ng.config.iggy_moved import MOVED_SECTIONS, canonical, fate_of_moved_variable, moved_keys
 from server_ng.config.leaf import BOOLEAN
 from server_ng.config.model import leaves
 from server_ng.config.names import OWN_PREFIX, iggy_variable, keys_by_variable, nearest
@@ -54,14 +55,15 @@ class Findings:
     inert: list[str] = field(default_factory=list)
     """Keys and variables of Iggy that were given and have no effect."""
 
-    def add(self, key: str, raw: object, origin: str) -> None:
-        """Takes a value for a key that may be ours, Iggy's, or nobody's."""
+    def add(self, written: str, raw: object, origin: str) -> None:
+        """Takes a value for a key that may be ours, Iggy's of either shape, or nobody's."""
+        key = canonical(written)
         if key in leaves():
             self.assignments.append(Assignment(key, raw, origin))
             return
         fate = fate_of_key(key)
         if fate is not None:
-            self.add_iggy(key, fate, raw, origin)
+            self.add_iggy(written, fate, raw, origin)
             return
         if key in _sections():
             self.faults.append(_not_a_value(key, raw, origin))
@@ -79,10 +81,14 @@ class Findings:
 def from_tree(tree: dict[str, object], origin: str, into: Findings) -> None:
     """Takes every value of a TOML document."""
     stack: list[tuple[str, object]] = [("", tree)]
+    places: dict[str, tuple[str, object]] = {}
     while stack:
         key, value = stack.pop()
         if key and key not in _sections():
             into.add(key, value, origin)
+            other, before = places.setdefault(canonical(key), (key, value))
+            if before != value:
+                into.faults.append(_disagreement(key, other, origin))
         elif isinstance(value, dict):
             prefix = f"{key}." if key else ""
             stack.extend((f"{prefix}{name}", below) for name, below in reversed(value.items()))
@@ -109,12 +115,17 @@ def from_environment(environment: Mapping[str, str], into: Findings) -> None:
             )
         elif name not in known:
             _take_foreign(name, environment[name], into)
+    given: dict[str, str] = {}
     for name, key in known.items():
         raw = environment.get(name)
         # Iggy passes over its own variables when they are empty, and compose files rely on it.
         if raw is None or (not raw and not name.startswith(OWN_PREFIX)):
             continue
         into.add(key, raw, f"env {name}")
+        if not name.startswith(OWN_PREFIX):
+            other = given.setdefault(key, name)
+            if environment[other] != raw:
+                into.faults.append(_disagreement(name, other, f"env {name}"))
         if key in ours and not name.startswith(OWN_PREFIX):
             message = f"{name} has no effect, because the variable of server-ng for {key} is set too."
             into.notices.append(Notice("variable_hidden", message, (name,)))
@@ -131,11 +142,16 @@ def from_overrides(overrides: Sequence[str], into: Findings) -> None:
             into.faults.append(Fault("--set", "--set", message, "For example --set tcp.address=127.0.0.1:0."))
 
 
+def _disagreement(name: str, other: str, origin: str) -> Fault:
+    """Two spellings of one setting, of which neither is the later layer."""
+    return Fault(name, origin, f"{other} gives another value for the same setting.", "Keep one of them.")
+
+
 def _take_foreign(name: str, raw: str, into: Findings) -> None:
     is_iggy = name.startswith("IGGY_") or name in IGGY_VARIABLES
     if not raw or not is_iggy or name in ROOT_VARIABLES or name == CONFIG_PATH_VARIABLE:
         return
-    found = fate_of_variable(name)
+    found = fate_of_variable(name) or fate_of_moved_variable(name)
     if found is not None:
         _, entry = found
         into.add_iggy(name, entry, raw, f"env {name}")
@@ -156,12 +172,13 @@ def _not_a_value(section: str, raw: object, origin: str) -> Fault:
 def _all_keys() -> Iterator[str]:
     yield from leaves()
     yield from IGGY_KEYS
+    yield from moved_keys()
 
 
 def _iggy_variables() -> Iterator[str]:
     yield from (name for name in keys_by_variable() if not name.startswith(OWN_PREFIX))
     yield from ROOT_VARIABLES
-    yield from (iggy_variable(key) for key in IGGY_KEYS)
+    yield from (iggy_variable(key) for key in (*IGGY_KEYS, *moved_keys()))
 
 
 def _hint(key: str) -> str:
@@ -180,7 +197,7 @@ def _own_names() -> tuple[str, ...]:
 @cache
 def _sections() -> frozenset[str]:
     """Every table that holds a key of ours or of Iggy's; no other is walked, however deep it is nested."""
-    return frozenset(_sections_of(_all_keys()))
+    return MOVED_SECTIONS | frozenset(_sections_of(_all_keys()))
 
 
 def _sections_of(keys: Iterable[str]) -> dict[str, None]:

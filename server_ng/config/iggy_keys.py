@@ -158,6 +158,23 @@ _INERT_SECTIONS: Mapping[str, Mapping[str, IggyValue]] = {
     "cluster.coordinator": {"skip_shard_zero_for_replicas": True, "skip_shard_zero_for_clients": False},
 }
 
+# Keys of Iggy since 0.9.0. They have no value here, because files that show what is in force leave them out.
+_INERT_SINCE_RELEASE: Mapping[str, tuple[str, ...]] = {
+    "consumer_group": ("session_timeout", "heartbeat_interval"),
+    "system.logging": ("sysinfo_print_interval",),
+    "system.sharding": ("poll_completion_capacity", "partition_io_capacity", "partition_io_bytes_max"),
+    "metadata": ("partitions_max",),
+    "partition": (
+        "wal_bytes_max",
+        "wal_group_commit_delay_micros",
+        "dedup_clients_max",
+        "offset_reservation_lease",
+    ),
+    "message_bus": ("replica_read_buffer_size", "client_queue_capacity", "connections_max"),
+    "cluster": ("repair_gap_debounce_interval",),
+    "node": ("advertised_address",),
+}
+
 IGGY_SECRETS = frozenset(
     {
         "http.jwt.encoding_secret",
@@ -204,6 +221,11 @@ IGGY_KEYS: Mapping[str, IggyKey] = MappingProxyType(
         f"{section}.{name}": IggyKey(Fate.INERT, value=value)
         for section, values in _INERT_SECTIONS.items()
         for name, value in values.items()
+    }
+    | {
+        f"{section}.{name}": IggyKey(Fate.INERT)
+        for section, names in _INERT_SINCE_RELEASE.items()
+        for name in names
     }
     | _REFUSED
 )

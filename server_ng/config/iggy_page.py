@@ -22,6 +22,11 @@ that holds data of Iggy (`streams`, `state` or `metadata`) with status 78, befor
 `system.path` to another directory, or move the old one away. Messages move through clients: run both
 servers on different ports, read from the one and send to the other.
 
+Iggy 0.9.0 has no table `[system]`: `path` and the tables `runtime`, `logging`, `encryption`, `partition`,
+`sharding` and `memory_pool` are at the top level, and variables lost `SYSTEM_` (`IGGY_PATH`). Files and
+variables of both shapes are read; this page writes keys as the older one does. If a file, or the environment,
+gives one setting in both shapes, the values must agree.
+
 After binding, `runtime/current_config.toml` has all of it in Iggy's shape, with the real addresses and
 without secrets. A key without effect is shown there with Iggy's own default, a transport that is not served
 as switched off.

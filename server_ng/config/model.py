@@ -328,6 +328,7 @@ class Partition(Section):
             at_least=1,
             at_most=65_536,
             counts="consumers",
+            iggy=True,
         ),
     ] = 4_096
     unflushed_bytes_max: Annotated[

@@ -6,9 +6,10 @@ from functools import cache
 from os.path import commonprefix
 from types import MappingProxyType
 
+from server_ng.config.iggy_moved import moved_keys
 from server_ng.config.model import leaves
 
-__all__ = ["OWN_PREFIX", "iggy_variable", "keys_by_variable", "nearest", "own_variable"]
+__all__ = ["OWN_PREFIX", "iggy_variable", "iggy_variables", "keys_by_variable", "nearest", "own_variable"]
 
 OWN_PREFIX = "SERVER_NG__"
 _LENGTH_MAX = 100
@@ -24,10 +25,20 @@ def iggy_variable(key: str) -> str:
     return f"IGGY_{key.replace('.', '_').upper()}"
 
 
+def iggy_variables(key: str) -> tuple[str, ...]:
+    """Every variable of Iggy that sets a key of ours, of either shape."""
+    return tuple(
+        name
+        for name, set_by in keys_by_variable().items()
+        if set_by == key and not name.startswith(OWN_PREFIX)
+    )
+
+
 @cache
 def keys_by_variable() -> Mapping[str, str]:
     """The key of every variable that is honoured; Iggy's come before ours, so that ours win in this order."""
     iggy = {iggy_variable(key): key for key, leaf in leaves().items() if leaf.iggy}
+    iggy |= {iggy_variable(new): key for new, key in moved_keys().items() if key in leaves()}
     return MappingProxyType(iggy | {own_variable(key): key for key in leaves()})
 
 

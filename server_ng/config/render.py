@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from server_ng.config.leaf import Leaf
 from server_ng.config.model import Settings, leaves, section_sentence, value_of
-from server_ng.config.names import iggy_variable, own_variable
+from server_ng.config.names import iggy_variables, own_variable
 
 __all__ = ["EffectiveValue", "default_file", "effective"]
 
@@ -57,5 +57,5 @@ def effective(settings: Settings, origins: Mapping[str, str]) -> tuple[Effective
 def _comment(key: str, leaf: Leaf) -> Iterator[str]:
     yield f"# {leaf.meaning}"
     yield f"# Unit: {leaf.unit}.{f' Bounds: {leaf.bounds}.' if leaf.bounds else ''}"
-    variables = f"{own_variable(key)}{f' or {iggy_variable(key)}' if leaf.iggy else ''}"
+    variables = " or ".join((own_variable(key), *iggy_variables(key)))
     yield f"# Variable: {variables}. {'Taken on SIGHUP.' if leaf.reloadable else 'Taken at the next start.'}"

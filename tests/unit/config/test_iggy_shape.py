@@ -20,6 +20,8 @@ _OPTIONAL = {
         "max_frame_size",
     )
 }
+# A key of ours that Iggy has since 0.9.0.
+_SINCE_RELEASE = {"partition.consumer_offsets_max": 4096}
 _BOUND = {"tcp": "127.0.0.1:4711"}
 
 
@@ -29,7 +31,7 @@ def shape_of(file: Path | None = None, **environment: str) -> dict[str, object]:
 
 
 def test_it_has_every_key_of_iggy_but_the_secrets_and_what_has_no_default() -> None:
-    assert set(shape_of()) == set(IGGY_DEFAULTS) - IGGY_SECRETS - _OPTIONAL
+    assert set(shape_of()) == (set(IGGY_DEFAULTS) | set(_SINCE_RELEASE)) - IGGY_SECRETS - _OPTIONAL
 
 
 def test_a_value_is_what_iggy_would_say_except_where_it_would_be_untrue(tmp_path: Path) -> None:
@@ -40,6 +42,7 @@ def test_a_value_is_what_iggy_would_say_except_where_it_would_be_untrue(tmp_path
         for key, value in IGGY_DEFAULTS.items()
         if key not in IGGY_SECRETS | _OPTIONAL
     }
+    expected |= _SINCE_RELEASE
     # Lists of tables are examples in that file, and empty by default.
     expected |= {"cluster.nodes": [], "http.jwt.trusted_issuers": []}
     # The interface that is served says where; the others are not.

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from server_ng.config.iggy_moved import moved_keys
 from server_ng.config.layers import load
 from server_ng.config.leaf import Leaf
 from server_ng.config.model import Settings, leaves, section_sentence, value_of
-from server_ng.config.names import iggy_variable, keys_by_variable, own_variable
+from server_ng.config.names import iggy_variable, iggy_variables, keys_by_variable, own_variable
 from server_ng.config.render import default_file, effective
 
 _GENERATED = Path(__file__).parents[3] / "configs" / "server.toml"
@@ -52,7 +53,9 @@ def test_variables_are_unique_and_made_from_the_key() -> None:
     assert own_variable("tcp.address") == "SERVER_NG__TCP__ADDRESS"
     assert iggy_variable("system.sharding.cpu_allocation") == "IGGY_SYSTEM_SHARDING_CPU_ALLOCATION"
     known = keys_by_variable()
-    assert len(known) == len(leaves()) + sum(leaf.iggy for leaf in leaves().values())
+    moved = [key for key in moved_keys().values() if key in leaves()]
+    assert len(known) == len(leaves()) + sum(leaf.iggy for leaf in leaves().values()) + len(moved)
+    assert iggy_variables("system.path") == ("IGGY_SYSTEM_PATH", "IGGY_PATH")
     assert {known[own_variable(key)] for key in leaves()} == set(leaves())
 
 

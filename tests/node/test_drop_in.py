@@ -1,10 +1,12 @@
-"""The flags of Iggy's server on the command line of this one."""
+"""Flags, files and variables of Iggy's server, given to this one."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.batches import name8
 from tests.support.fixtures import StartNode
-from tests.support.node import Node
+from tests.support.node import ROOT_CREDENTIAL, Node
 from tests.support.topic_client import TopicClient
 
 CREATE_STREAM, EXISTS = 202, 1012
@@ -61,4 +63,22 @@ def test_the_well_known_root_user_logs_in(make_node: StartNode) -> None:
     with node.connect() as client:
         client.register("iggy", "iggy")
     assert not (node.runtime / "root-password").exists()
+    assert node.terminate() == 0
+
+
+@pytest.mark.parametrize("shape", ["iggy_defaults", "iggy_released_defaults"])
+def test_a_file_of_each_shape_starts_the_server(make_node: StartNode, root: Path, shape: str) -> None:
+    file = root / "tests" / "unit" / "config" / f"{shape}.toml"
+    node = make_node(environment={**ROOT_CREDENTIAL, "IGGY_CONFIG_PATH": str(file)}).start()
+    assert [line["event"] for line in node.log("inert_keys")] == ["inert_keys"]
+    assert create(node, "s") == 0
+    assert node.terminate() == 0
+
+
+@pytest.mark.parametrize("name", ["IGGY_PATH", "IGGY_SYSTEM_PATH"])
+def test_a_variable_of_each_shape_names_the_data_directory(make_node: StartNode, name: str) -> None:
+    node = make_node(settings={"system.path": None}, environment={**ROOT_CREDENTIAL, name: "elsewhere"})
+    node.data, node.runtime = node.folder / "elsewhere", node.folder / "elsewhere" / "runtime"
+    assert create(node.start(), "s") == 0
+    assert not (node.folder / "local_data").exists()
     assert node.terminate() == 0

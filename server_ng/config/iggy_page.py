@@ -27,7 +27,7 @@ Iggy 0.9.0 has no table `[system]`: `path` and the tables `runtime`, `logging`, 
 variables of both shapes are read; this page writes keys as the older one does. If a file, or the environment,
 gives one setting in both shapes, the values must agree.
 
-After binding, `runtime/current_config.toml` has all of it in Iggy's shape, with the real addresses and
+After binding, `runtime/current_config.toml` has all of it in both shapes, with the real addresses and
 without secrets. A key without effect is shown there with Iggy's own default, a transport that is not served
 as switched off.
 

@@ -1,10 +1,11 @@
-"""What is in force in the shape of Iggy's own file, for programs that look there for the ports."""
+"""What is in force in both shapes of Iggy's own file, for programs that look there for the ports."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from server_ng.config.cpu_allocation import AutoCpus
 from server_ng.config.iggy_keys import IGGY_KEYS, IGGY_SECRETS, Fate, IggyValue
+from server_ng.config.iggy_moved import moved_keys
 from server_ng.config.leaf import TEXT
 from server_ng.config.model import Settings, leaves, value_of
 
@@ -34,7 +35,8 @@ def iggy_shape(settings: Settings, bound: Mapping[str, str], shards: int) -> str
     if isinstance(settings.system.sharding.cpu_allocation, AutoCpus):
         # A word of ours: Iggy's readers take a count.
         values["system.sharding.cpu_allocation"] = _literal(shards)
-    return _document(values)
+    # A reader of either release finds its shape, and passes over the other.
+    return _document(values | {new: values[key] for new, key in moved_keys().items() if key in values})
 
 
 def _literal(value: IggyValue) -> str:
@@ -50,4 +52,5 @@ def _document(values: Mapping[str, str]) -> str:
     for key, literal in values.items():
         table, _, name = key.rpartition(".")
         tables.setdefault(table, []).append(f"{name} = {literal}\n")
-    return "\n".join(f"[{table}]\n{''.join(lines)}" for table, lines in sorted(tables.items()))
+    headed = ((f"[{table}]\n" if table else "", lines) for table, lines in sorted(tables.items()))
+    return "\n".join(f"{head}{''.join(lines)}" for head, lines in headed)

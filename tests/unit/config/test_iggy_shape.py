@@ -5,6 +5,7 @@ from pathlib import Path
 
 from server_ng.config import load
 from server_ng.config.iggy_keys import IGGY_SECRETS
+from server_ng.config.iggy_moved import moved_keys
 from server_ng.config.iggy_page import iggy_page
 from server_ng.config.iggy_shape import iggy_shape
 from server_ng.config.names import iggy_variable
@@ -31,7 +32,8 @@ def shape_of(file: Path | None = None, **environment: str) -> dict[str, object]:
 
 
 def test_it_has_every_key_of_iggy_but_the_secrets_and_what_has_no_default() -> None:
-    assert set(shape_of()) == (set(IGGY_DEFAULTS) | set(_SINCE_RELEASE)) - IGGY_SECRETS - _OPTIONAL
+    older = (set(IGGY_DEFAULTS) | set(_SINCE_RELEASE)) - IGGY_SECRETS - _OPTIONAL
+    assert set(shape_of()) == older | {new for new, key in moved_keys().items() if key in older}
 
 
 def test_a_value_is_what_iggy_would_say_except_where_it_would_be_untrue(tmp_path: Path) -> None:
@@ -48,11 +50,19 @@ def test_a_value_is_what_iggy_would_say_except_where_it_would_be_untrue(tmp_path
     # The interface that is served says where; the others are not.
     expected |= {"tcp.address": "127.0.0.1:4711"}
     expected |= {f"{name}.enabled": False for name in ("http", "quic", "websocket")}
+    expected |= {new: expected[key] for new, key in moved_keys().items() if key in expected}
     found = {
         key: value.replace(" ", "") if isinstance(value, str) else value
         for key, value in shape_of(file).items()
     }
     assert found == expected
+
+
+def test_readers_of_the_release_find_its_keys() -> None:
+    shape = shape_of(IGGY_PATH="elsewhere")
+    assert shape["path"] == shape["system.path"] == "elsewhere"
+    assert shape["sharding.cpu_allocation"] == 3
+    assert "encryption.key" not in shape
 
 
 def test_our_word_for_the_processors_becomes_their_number() -> None:

@@ -26,8 +26,8 @@ from server_ng.config.rules import Notice, breaches, notices
 __all__ = ["DEFAULT_ORIGIN", "Inputs", "Loaded", "load", "reload"]
 
 DEFAULT_ORIGIN = "default"
-# Iggy's own file has 30 KiB with its comments; a larger one than this is not a configuration.
-_FILE_BYTES_MAX = 64 * 1024
+# Iggy's own file has 58 KiB with its comments; a larger one than this is not a configuration.
+_FILE_BYTES_MAX = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,14 @@ def test_a_file_may_be_named_by_iggys_variable(write: Write) -> None:
     assert load(None, {"IGGY_CONFIG_PATH": str(file)}, []).origins["tcp.enabled"] == f"file {file}"
 
 
+def test_a_file_with_as_many_comments_as_iggys_own_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "iggy.toml"
+    file.write_text(
+        "# A comment of the file that Iggy is shipped with.\n" * 2_000 + "[tcp]\nenabled = true\n"
+    )
+    assert load(file, {}, []).origins["tcp.enabled"] == f"file {file}"
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -77,7 +85,7 @@ def test_a_file_may_be_named_by_iggys_variable(write: Write) -> None:
         b"\xff\xfe",
         b"x = " + b"[" * 100_000,
         b"a = " + b"9" * 5_000,
-        b"#" * (64 * 1024 + 1),
+        b"#" * (256 * 1024 + 1),
     ],
     ids=["not toml", "not utf-8", "too deep", "too long a number", "too large"],
 )

@@ -21,6 +21,7 @@ from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
 from server_ng.bootstrap.damage import MESSAGES_DAMAGED, DamagedMessages
 from server_ng.bootstrap.data_directory import DataDirectory
+from server_ng.bootstrap.descriptors import require_descriptors
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
 from server_ng.bootstrap.engine_settings import LAST_CRASH_NAME
 from server_ng.bootstrap.errors import StartError
@@ -95,6 +96,7 @@ def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
     if EARLY_SIGNALS.stop:
         return _stop_early()
     try:
+        require_descriptors()
         directory = DataDirectory.take(loaded.settings.system.path, loaded.settings.runtime_path)
     except StartError as error:
         return _refuse(error)

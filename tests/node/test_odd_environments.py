@@ -92,3 +92,14 @@ def test_a_path_that_is_not_utf_8_is_refused_in_a_sentence(make_node: StartNode)
     node = make_node(settings={"system.path": os.fsdecode(b"/tmp/\xff")})
     assert node.launch().wait() == CONFIGURATION
     assert "system.path (--set): this is not a path of UTF-8 text." in node.stderr()
+
+
+@pytest.mark.parametrize("limit", [20, 60, 100])
+def test_few_descriptors_are_refused_in_a_sentence(make_node: StartNode, limit: int) -> None:
+    node = make_node(under=shell(f"ulimit -n {limit} &&"))
+    assert node.launch().wait() == CONFIGURATION
+    assert f"The process may open {limit} files, and needs " in node.stderr()
+
+
+def test_a_low_soft_limit_of_descriptors_is_raised(start_node: StartNode) -> None:
+    serves_and_stops(start_node(under=shell("ulimit -Sn 20 &&")))

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from logging import DEBUG
 
 import structlog
 
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.figures import partition_samples
+from server_ng.bootstrap.metadata_events import change_of
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records import (
     Applied,
@@ -23,7 +25,7 @@ from server_ng.leases.service import Place
 from server_ng.leases.service import Topic as LeasedTopic
 from server_ng.metadata.deltas import encode_deltas
 from server_ng.metadata.machine import Metadata
-from server_ng.metadata.ops import Op, Outcome
+from server_ng.metadata.ops import SUCCESS, Op, Outcome
 from server_ng.metadata.rows import BadRowsError
 from server_ng.metadata.state import State
 from server_ng.observe.catalogue import sample
@@ -120,7 +122,10 @@ class ControlPlane:
 
     def _apply(self, record: Apply) -> None:
         op = Op(record.op, record.timestamp, record.client, record.operation, record.user_id, record.body)
+        change = change_of(self._metadata.state, op) if _log.is_enabled_for(DEBUG) else None
         outcome = self._metadata.apply(op)
+        if change is not None and outcome.result == SUCCESS:
+            _log.debug(change.event, **change.fields(), op=op.number, user_id=op.user_id)
         if outcome.fault is not None:
             self._faults += 1
             # Not the body: it may hold a secret.

@@ -88,6 +88,7 @@ def serve_job(loaded: Loaded, job: Job) -> int:
 def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
     logging = loaded.settings.system.logging
     configure_logging(logging.level, logging.format, log)
+    _log_start(loaded)
     for notice in loaded.warnings:
         _log.warning(notice.code, message=notice.message, keys=list(notice.keys))
     # Raised by the native supervisor when the loop was silent for long; the handler needs no interpreter.
@@ -114,6 +115,17 @@ def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
         _end_process(ExitStatus.INTERNAL_FAULT)
     finally:
         directory.release()
+
+
+def _log_start(loaded: Loaded) -> None:
+    build = binding.describe()
+    _log.info(
+        "starting",
+        version=build["package"],
+        build=build["profile"],
+        data_directory=str(loaded.settings.system.path.absolute()),
+        configuration=None if loaded.file is None else str(loaded.file.absolute()),
+    )
 
 
 def _end_process(status: ExitStatus) -> NoReturn:
@@ -221,7 +233,7 @@ class _Daemon:
             await self._start()
             if self._serving:
                 elapsed = round((time.monotonic() - began) * 1000)
-                _log.info("server_ready", start_ms=elapsed, shards=self._shards)
+                _log.info("server_ready", start_ms=elapsed, shards=self._shards, **self._addresses())
         except StartError as error:
             self._end(ExitStatus(_refuse(error)))
         except Exception as error:

@@ -3,12 +3,16 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import structlog
+
 from server_ng import auth
 from server_ng.auth import Accepted, Authenticator, Busy, Refused
 from server_ng.bootstrap.refusals import Refusals
 from server_ng.engine.records import Login, LoginVerdict, Verdict, encode_login_verdict
 
 __all__ = ["Logins"]
+
+_log = structlog.get_logger()
 
 
 class Logins:
@@ -36,8 +40,16 @@ class Logins:
             # The fault ends the process; the client may try again, and the stop has nobody to wait for.
             self._send(encode_login_verdict(LoginVerdict(login.token, Verdict.BUSY)))
             raise
-        if isinstance(verdict, Refused):
-            self._refusals.tell(login.username, login.address)
+        match verdict:
+            case Refused():
+                self._refusals.tell(login.username, login.address)
+            case Accepted(user_id):
+                _log.debug(
+                    "client_logged_in", username=login.username, address=login.address, user_id=user_id
+                )
+            case Busy():
+                # The client is told to try again, and does.
+                pass
         self._send(encode_login_verdict(_answer(login.token, verdict)))
 
 

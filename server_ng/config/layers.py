@@ -50,6 +50,8 @@ class Loaded:
     root: RootCredential | None
     """The root user's credential, if the environment gives one."""
     inputs: Inputs
+    file: Path | None
+    """The configuration file that was read, if there is one."""
 
 
 def load(file: Path | None, environment: Mapping[str, str], overrides: Sequence[str]) -> Loaded:
@@ -72,7 +74,7 @@ def load(file: Path | None, environment: Mapping[str, str], overrides: Sequence[
         raise ConfigErrors(found.faults)
     origins = {key: winners[key].origin if key in winners else DEFAULT_ORIGIN for key in leaves()}
     warnings = (*_inert_notice(found.inert), *found.notices, *notices(settings))
-    return Loaded(settings, MappingProxyType(origins), warnings, root, inputs)
+    return Loaded(settings, MappingProxyType(origins), warnings, root, inputs, named)
 
 
 def reload(loaded: Loaded) -> Loaded:

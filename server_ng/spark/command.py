@@ -54,7 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="server-ng spark", description="Jobs on topics: what they read is a lease.", epilog=_EPILOG
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.set_defaults(run=partial(_help, parser))
+    commands = parser.add_subparsers(metavar="COMMAND")
     _topic_command(commands, "plan", "say what there is to read: a dry run", _plan)
     _topic_command(commands, "verify", "hold every byte against its manifest", _verify)
     sql = _topic_command(commands, "sql", "run a query over the topic, as the table topic", _sql)
@@ -77,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
     gc.add_argument("--older-than", type=float, default=24.0, help="hours (24)")
     gc.set_defaults(run=_gc)
     return parser
+
+
+def _help(parser: argparse.ArgumentParser, _chosen: argparse.Namespace) -> JobStatus:
+    parser.print_help()
+    return JobStatus.DONE
 
 
 def _topic_command(commands: Any, name: str, says: str, run: Any) -> argparse.ArgumentParser:

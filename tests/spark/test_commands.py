@@ -208,6 +208,9 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert "give --lease" in capsys.readouterr().err
     assert main(["no-such-job"]) == 78
     assert main(["--help"]) == 0
+    capsys.readouterr()
+    assert main([]) == 0
+    assert "usage: server-ng spark" in capsys.readouterr().out
 
 
 def test_the_command_of_the_server_finds_it(tmp_path: Path) -> None:

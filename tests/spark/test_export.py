@@ -479,6 +479,7 @@ def test_the_command(
     tmp_path: Path,
     leased: Callable[..., HeldLease],
     capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lease = str(leased(first_state()).path)
@@ -494,6 +495,7 @@ def test_the_command(
     catalog = ["--catalog", f"uri=sqlite:///{tmp_path}/c.db", "--catalog", f"warehouse=file://{tmp_path}/w"]
     iceberg = ["export", "--lease", lease, "--to", "iceberg", "--target", "lake.events"]
     assert main([*iceberg, *catalog]) == 0
+    assert caplog.records == []
     assert main(iceberg) == 78
     file = tmp_path / "catalog.properties"
     file.write_text("# of the lake\n\n" + "\n".join(catalog[1::2]))

@@ -7,6 +7,7 @@ the job begins.
 """
 
 import json
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlparse
@@ -32,6 +33,8 @@ __all__ = ["IcebergTarget"]
 _PROGRESS: Final = "server-ng.progress"
 _JOB: Final = "server-ng.job"
 _RETRIES: Final = "commit.retry.num-retries"
+# It warns of each column that is written without statistics: payloads are, on purpose.
+_WARNS_OF_STATISTICS: Final = "pyiceberg.io.pyarrow"
 
 
 class IcebergTarget:
@@ -113,6 +116,7 @@ class IcebergTarget:
         progress = json.dumps(commit.end.plain())
         marks = {_PROGRESS: progress, _JOB: commit.job}
         try:
+            logging.getLogger(_WARNS_OF_STATISTICS).setLevel(logging.ERROR)
             with naming(staging.parent.parent), self._open().transaction() as transaction:
                 transaction.add_files(paths, snapshot_properties=marks, check_duplicate_files=False)
                 transaction.set_properties({_PROGRESS: progress})

@@ -1,13 +1,14 @@
 """The root user: from the environment, or with a password made at each start and shown once."""
 
-import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from server_ng.auth.accounts import ROOT_USER_ID, Account
 from server_ng.auth.passwords import hash_password
+from server_ng.auth.private_file import write_private
 
 __all__ = ["ROOT_PASSWORD_FILE", "RootUser", "prepare_root"]
 
@@ -26,11 +27,16 @@ class RootUser:
     """``environment``, ``terminal``, or the path of the file; fit for a log."""
 
 
-def prepare_root(given: tuple[str, str] | None, runtime_path: Path, terminal: TextIO) -> RootUser:
+def prepare_root(
+    given: tuple[str, str] | None,
+    runtime_path: Path,
+    terminal: TextIO,
+    write: Callable[[Path, str], None] = write_private,
+) -> RootUser:
     """The root user of this start, with the `given` name and password if there are; takes one hash.
 
     A password that had to be made is written to `terminal` if it is one, and otherwise to a file in
-    `runtime_path` that only this user can read. A file of an earlier start never outlives it.
+    `runtime_path` that only this user can read, by `write`. A file of an earlier start never outlives it.
     """
     file = runtime_path / ROOT_PASSWORD_FILE
     if given is not None:
@@ -38,7 +44,7 @@ def prepare_root(given: tuple[str, str] | None, runtime_path: Path, terminal: Te
         return RootUser(_account(*given), "environment")
     password = secrets.token_urlsafe(_PASSWORD_ENTROPY_BYTES)
     if not terminal.isatty():
-        _write_private(file, f"{password}\n")
+        write(file, f"{password}\n")
         return RootUser(_account(_DEFAULT_USERNAME, password), str(file))
     file.unlink(missing_ok=True)
     terminal.write(
@@ -51,15 +57,3 @@ def prepare_root(given: tuple[str, str] | None, runtime_path: Path, terminal: Te
 
 def _account(username: str, password: str) -> Account:
     return Account(ROOT_USER_ID, username, hash_password(password.encode()))
-
-
-def _write_private(path: Path, content: str) -> None:
-    """Puts `content` at `path` in one step, readable by this user alone from the first byte on."""
-    draft = path.with_name(f"{path.name}.new")
-    # Left by a start that was killed between the two steps; the data folder's lock says nobody is using it.
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        os.fchmod(descriptor, 0o600)
-        stream.write(content)
-    draft.replace(path)

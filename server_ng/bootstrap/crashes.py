@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from server_ng.auth.private_file import write_private
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["LastCrash", "record_crash", "tell_last_crash"]
@@ -30,7 +31,7 @@ def record_crash(path: Path, status: ExitStatus, reason: str) -> None:
     }
     # What cannot be written is lost: the crash goes on.
     with contextlib.suppress(OSError):
-        path.write_text(json.dumps(crash) + "\n")
+        write_private(path, json.dumps(crash) + "\n")
 
 
 def _read(path: Path) -> bytes:

@@ -31,6 +31,7 @@ from server_ng.bootstrap.logins import Logins
 from server_ng.bootstrap.opening import Opened, open_everything
 from server_ng.bootstrap.reloading import apply_reload
 from server_ng.bootstrap.signals import install_signals
+from server_ng.bootstrap.space import space_complaints
 from server_ng.bootstrap.tasks import Tasks
 from server_ng.config import Loaded
 from server_ng.config.iggy_shape import iggy_shape
@@ -48,7 +49,7 @@ from server_ng.engine.records import (
     Stopped,
     encode_open_doors,
 )
-from server_ng.observe.catalogue import sample
+from server_ng.observe.catalogue import NATIVE_SERIES_MAX, sample
 from server_ng.observe.health import Health, ObserveServer
 from server_ng.observe.host import HostSampler
 from server_ng.observe.logs import configure_logging
@@ -190,6 +191,7 @@ class _Daemon:
         self._host = HostSampler(directory.path)
         self._host_samples: tuple[Sample, ...] = ()
         self._last_crash = last_crash
+        self._runtime_files = opened.files
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
         self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
@@ -268,7 +270,7 @@ class _Daemon:
                 return
         self._pump.send(encode_open_doors())
         shape = iggy_shape(self._loaded.settings, {"tcp": self._engine.tcp_address}, self._shards)
-        write_endpoints(self._directory.runtime_path, self._addresses(), shape)
+        write_endpoints(self._directory.runtime_path, self._addresses(), shape, self._runtime_files)
         self._serving = True
         self._notifier.ready(f"serving TCP clients on {self._engine.tcp_address}")
 
@@ -289,6 +291,7 @@ class _Daemon:
         return {"tcp": self._engine.tcp_address, **observe, **control}
 
     def _sample_host(self) -> None:
+        self._runtime_files.retry()
         figures = self._host.sample()
         self._host_samples = tuple(host_samples(figures))
         self._pump.send(host_record(figures))
@@ -325,7 +328,9 @@ class _Daemon:
     def _readiness(self) -> Health:
         if self._ending.done():
             return Health(("the server is ending",))
-        return Health() if self._serving else Health(("the shards are starting",))
+        if not self._serving:
+            return Health(("the shards are starting",))
+        return Health(degraded=tuple(space_complaints(self._engine.figures(NATIVE_SERIES_MAX))))
 
     def _asked_to_stop(self, name: str) -> None:
         _log.info("stopping", signal=name)
@@ -353,6 +358,7 @@ class _Daemon:
         self._end(ExitStatus.INTERNAL_FAULT)
 
     def _forget_endpoints(self) -> None:
+        self._runtime_files.forget()
         try:
             forget_endpoints(self._directory.runtime_path)
         except StartError as error:

@@ -14,8 +14,11 @@ import structlog
 from server_ng import binding
 from server_ng.bootstrap.errors import DirectoryInUseError, StartError
 from server_ng.bootstrap.iggy_data import refuse_iggy_data
+from server_ng.bootstrap.runtime_files import lacks_space
 
 __all__ = ["DataDirectory"]
+
+_log = structlog.get_logger()
 
 _LOCK_NAME: Final = "LOCK"
 _LAYOUT_NAME: Final = "LAYOUT"
@@ -42,8 +45,6 @@ _DATA_NAMES: Final = (
     _LAYOUT_NAME,
 )
 """All that a server stores below its directory, in the order in which it can go."""
-
-_log = structlog.get_logger()
 
 
 @dataclass(slots=True)
@@ -180,12 +181,17 @@ def _lock(path: Path, setting: str) -> int:
             f"The directory {path.parent} is in use by {owner}. "
             f"Stop that server, or give this one a directory of its own with {setting}."
         ) from None
+    content = json.dumps({"pid": os.getpid()}).encode() + b"\n"
     try:
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, json.dumps({"pid": os.getpid()}).encode() + b"\n", 0)
+        # Over what is there first: that takes no space on a full disk.
+        os.pwrite(fd, content, 0)
+        os.ftruncate(fd, len(content))
     except OSError as error:
-        os.close(fd)
-        raise StartError(f"The file {path} cannot be written: {error.strerror}.") from error
+        # The lock is the kernel's; its content is for people, who can do without it.
+        if not lacks_space(error):
+            os.close(fd)
+            raise StartError(f"The file {path} cannot be written: {error.strerror}.") from error
+        _log.warning("runtime_file_unwritten", path=str(path), reason=error.strerror)
     return fd
 
 

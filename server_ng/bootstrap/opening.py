@@ -19,6 +19,7 @@ from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.founding_room import check_founding_room
 from server_ng.bootstrap.leasing import access_of
+from server_ng.bootstrap.runtime_files import RuntimeFiles
 from server_ng.config import DEFAULT_ORIGIN, Address, Loaded, Settings
 from server_ng.config.cpu_allocation import AutoCpus
 from server_ng.config.model import NO_GROUP
@@ -45,6 +46,8 @@ class Opened:
     control: BoundSocket | None
     """The bound control socket, if there is one."""
     root: RootUser
+    files: RuntimeFiles
+    """The files of the runtime directory, of which some may still wait for room."""
 
     def close(self) -> None:
         """Gives everything back, before a thread was started."""
@@ -73,15 +76,16 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
     if engine.ring_refusal:
         _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
-    root = _prepare_root(loaded, directory)
+    files = RuntimeFiles()
+    root = _prepare_root(loaded, directory, files)
     _log.info("root_user", username=root.account.username, password_source=root.source)
-    return Opened(engine, len(cpus), observe, control, root)
+    return Opened(engine, len(cpus), observe, control, root, files)
 
 
-def _prepare_root(loaded: Loaded, directory: DataDirectory) -> RootUser:
+def _prepare_root(loaded: Loaded, directory: DataDirectory, files: RuntimeFiles) -> RootUser:
     given = (loaded.root.username, loaded.root.password.reveal()) if loaded.root else None
     try:
-        return prepare_root(given, directory.runtime_path, sys.stderr)
+        return prepare_root(given, directory.runtime_path, sys.stderr, files.write)
     except OSError as error:
         raise StartError(
             f"The password of the root user cannot be written to {directory.runtime_path}: {error.strerror}. "

@@ -33,6 +33,8 @@ class Health:
 
     reasons: tuple[str, ...] = ()
     """Plain sentences; none means yes."""
+    degraded: tuple[str, ...] = ()
+    """What does not work now although the answer is yes: requests are served, not all of them."""
 
     @property
     def ok(self) -> bool:
@@ -185,4 +187,7 @@ class ObserveServer:
 
 def _answer(question: str, health: Health) -> Response:
     status = HTTPStatus.OK if health.ok else HTTPStatus.SERVICE_UNAVAILABLE
-    return JSONResponse({question: health.ok, "reasons": list(health.reasons)}, status_code=status)
+    body: dict[str, bool | list[str]] = {question: health.ok, "reasons": list(health.reasons)}
+    if health.degraded:
+        body["degraded"] = list(health.degraded)
+    return JSONResponse(body, status_code=status)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x41B300DD13B43F4D
+TABLES_DIGEST: Final = 0x1AF161C53C214C94
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 254
+METRIC_CELLS: Final = 259
 
 
 class Command(IntEnum):
@@ -1109,6 +1109,32 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         (),
         253,
     ),
+    MetricRow(
+        37,
+        "trash_bytes",
+        "gauge",
+        "Bytes of deleted topics and partitions that are still to be deleted from the disk.",
+        (),
+        254,
+    ),
+    MetricRow(
+        38,
+        "partitions_waiting_for_space",
+        "gauge",
+        "Partitions whose messages wait in memory and in the journal for disk space.",
+        (),
+        255,
+    ),
+    MetricRow(39, "refusing_sends", "gauge", "1 while sends are refused for lack of disk space.", (), 256),
+    MetricRow(
+        40,
+        "sends_refused_for_space_total",
+        "counter",
+        "Sends refused for lack of disk space.",
+        (),
+        257,
+    ),
+    MetricRow(41, "removals_failing", "gauge", "Removals of files that failed and are retried.", (), 258),
 )
 
 EVENTS: Final[tuple[EventRow, ...]] = (
@@ -1175,6 +1201,49 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         "error",
         "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
         ("group", "offset"),
+    ),
+    EventRow(
+        11,
+        "space_short",
+        "error",
+        "The disk is full: {partitions} partitions and {bytes} bytes of messages wait for space, in memory and in the journal.",
+        ("partitions", "bytes"),
+    ),
+    EventRow(
+        12,
+        "sends_refused_for_space",
+        "error",
+        "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
+        ("sends", "partitions"),
+    ),
+    EventRow(
+        13,
+        "space_recovered",
+        "info",
+        "All messages are in segments again, after {short_ms} ms without space and {sends} refused sends.",
+        ("short_ms", "sends"),
+    ),
+    EventRow(
+        14,
+        "removal_failed",
+        "warning",
+        "Files of group {group} cannot be removed (errno {errno}). This is retried.",
+        ("group", "errno"),
+    ),
+    EventRow(15, "removals_recovered", "info", "All removals of files that had failed are done.", ()),
+    EventRow(
+        16,
+        "trash_failed",
+        "warning",
+        "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
+        ("errno", "bytes"),
+    ),
+    EventRow(
+        17,
+        "trash_recovered",
+        "info",
+        "The trash can be deleted again, and has {bytes} bytes.",
+        ("bytes",),
     ),
 )
 

@@ -16,6 +16,7 @@ use crate::driver::{Driver, DriverLimits, Handle, Operation, Outcome, Token, Wai
 use crate::environment::Environment;
 use crate::error::IoError;
 use crate::file::FileOptions;
+use crate::names;
 use crate::uring::ring;
 
 /// Whether the `uring` backend will work here.
@@ -96,7 +97,7 @@ pub fn clock_source() -> Option<String> {
 }
 
 /// Writes, syncs and reads back one block in `directory` through a driver of `environment`, and removes the
-/// file again.
+/// file again. Where the disk is full, a file that is there already says whether direct I/O is possible.
 pub fn check_directory<E: Environment>(environment: &E, directory: &Path) -> Result<DirectIo, IoError> {
     let path = directory.join(format!(".block-check-{}", std::process::id()));
     let direct = check_block(environment, &path, true);
@@ -105,11 +106,24 @@ pub fn check_directory<E: Environment>(environment: &E, directory: &Path) -> Res
         Err(refused) if refused.errno() == libc::EINVAL => {
             check_block(environment, &path, false).map(|()| DirectIo::Refused)
         }
+        Err(error) if error.is_full() => check_file(environment, directory).ok_or(error),
         Err(error) => Err(error),
     };
-    let removed = fs::remove_file(&path).map_err(|error| IoError::from_io("remove a file", &error));
+    let removed = names::remove_file(&path);
     // A file that could not be made cannot be removed either: the first error is the one that matters.
     checked.and_then(|direct_io| removed.map(|()| direct_io))
+}
+
+/// Whether some file of a directory can be opened for direct I/O; `None` if there is none that can be opened at all.
+fn check_file<E: Environment>(environment: &E, directory: &Path) -> Option<DirectIo> {
+    let mut entries = fs::read_dir(directory).ok()?.flatten();
+    let file = entries.find(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))?;
+    let options = FileOptions { direct: true, ..FileOptions::READ };
+    match environment.open_file(&file.path(), options) {
+        Ok(_) => Some(DirectIo::Possible),
+        Err(refused) if refused.errno() == libc::EINVAL => Some(DirectIo::Refused),
+        Err(_) => None,
+    }
 }
 
 impl From<Rlimit> for Limit {

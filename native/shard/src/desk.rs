@@ -52,6 +52,7 @@ use crate::register::{NodeView, Registry};
 use crate::route;
 use crate::routes::Routes;
 use crate::totals::ShardTotals;
+use crate::trash::TrashLink;
 
 /// The user who may do everything.
 const ROOT: u32 = 0;
@@ -90,6 +91,8 @@ pub struct Desk {
     pub routes: Routes,
     /// What the partitions of each shard hold, by shard.
     pub totals: Arc<[ShardTotals]>,
+    /// The way to the thread that empties the trash.
+    pub trash: Arc<TrashLink>,
     /// Requests of this shard's connections for its own partitions, in this turn.
     pub own_partitions: Vec<Box<PartitionRequest>>,
     /// Whose turn it is in each topic whose producers leave that to the server.

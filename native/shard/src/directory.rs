@@ -50,9 +50,6 @@ const STORE_LANES: u32 = 4;
 /// Descriptors that the log passes through besides the files that stay open, and operations besides one for each.
 const PASSING: usize = 32;
 
-/// Entries of the trash that a start deletes.
-const TRASH_PER_START: usize = 64;
-
 /// A founded data directory, before its shards are opened.
 #[derive(Clone, Debug)]
 pub struct Directory<E: Environment> {
@@ -96,12 +93,13 @@ impl<E: Environment> Directory<E> {
         })
     }
 
+    /// Where everything lies.
+    pub const fn home(&self) -> &Home {
+        self.storage.home()
+    }
+
     /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its log.
     pub fn open_log(&self, driver: &mut E::Driver, shard: ShardId) -> Result<NodeLog<E>, Ending> {
-        if shard == ShardId::FIRST {
-            // What cannot be deleted now is tried again at the next start.
-            self.storage.empty_trash(driver, TRASH_PER_START).ok();
-        }
         let opened = self.storage.open_shard(driver, &self.layout, u32::from(shard.0))?;
         let files = opened.home.directory().to_owned();
         let metadata =

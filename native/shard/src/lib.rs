@@ -41,5 +41,6 @@ mod sync;
 pub mod thread;
 pub mod tickets;
 pub mod totals;
+pub mod trash;
 pub mod turn;
 pub mod watchdog;

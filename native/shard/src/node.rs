@@ -27,6 +27,7 @@ use crate::stopping::Stopping;
 use crate::supervisor::{self, Crew};
 use crate::thread::Seat;
 use crate::totals::ShardTotals;
+use crate::trash::TrashLink;
 
 /// A node that was opened: its listener is bound and its rings exist; its threads come with [`start`].
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub struct NodeShared {
     pub notices: Arc<Notices>,
     /// Wakes Python.
     pub python_bell: Arc<PythonBell>,
+    /// The way to the thread that empties the trash.
+    pub trash: Arc<TrashLink>,
     /// When Python last drained its records, in nanoseconds; zero before the first time.
     python_beat: AtomicU64,
     stage: Mutex<Stage>,
@@ -91,6 +94,7 @@ pub fn open<E: Environment>(
         bells: OnceLock::new(),
         notices: notices.clone(),
         python_bell: python_bell.clone(),
+        trash: Arc::default(),
         python_beat: AtomicU64::new(0),
         stage: Mutex::new(Stage::Opened),
         stage_changed: Condvar::new(),
@@ -118,6 +122,7 @@ pub fn open<E: Environment>(
             catalog: Catalog::default(),
             routes: Routes::default(),
             totals: totals.clone(),
+            trash: shared.trash.clone(),
             own_partitions: Vec::new(),
             balance: BTreeMap::new(),
             answered: Answered::default(),

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use ng_io::{Environment, Instant, JoinHandle, ThreadSpec, Waker};
+use ng_storage::home::Home;
+use ng_storage::trash::Trash;
 use ng_wire::primitive::{put_str32, put_u8};
 use ng_wire::table::event::Event;
 use ng_wire::table::exit_status::ExitStatus;
@@ -23,6 +25,7 @@ use crate::port::event_bytes;
 use crate::record::{Record, to_python};
 use crate::settings::Settings;
 use crate::thread::{self, Report, Seat};
+use crate::trash::{self, TrashLink};
 use crate::watchdog::LifeSign;
 
 /// How often the supervisor looks. Nothing it decides is in a hurry; half a second costs two wake-ups a second.
@@ -55,7 +58,7 @@ pub fn run<E: Environment>(crew: Crew<E>) {
     let (sender, reports) = channel();
     let started = start_all(&environment, &shared, &settings, seats, &sender, &reports);
     let stage = match started {
-        Ok((handles, bells)) => {
+        Ok(Started { handles, bells, cleaner }) => {
             shared.bells.set(bells).expect("a node is started once");
             shared.tell(&Record { kind: to_python::STARTED, shard: 0, token: 0, body: &[] });
             // A stop that came during the start found no bell to ring.
@@ -63,7 +66,9 @@ pub fn run<E: Environment>(crew: Crew<E>) {
             let watch = Watch::new(&environment, &shared, &settings);
             let in_order =
                 Supervisor { environment, shared: &shared, settings, crash, reports, watch }.run(handles);
-            Stage::Stopped { in_order }
+            shared.trash.end();
+            let joined = cleaner.join().is_ok();
+            Stage::Stopped { in_order: in_order && joined }
         }
         Err(failure) => {
             shared.tell_start_failed(&failure);
@@ -82,7 +87,14 @@ struct StartFailure {
     ending: Ending,
 }
 
-type Started = (Vec<JoinHandle>, Vec<Arc<ShardBell>>);
+/// The threads that run.
+struct Started {
+    /// Of the shards.
+    handles: Vec<JoinHandle>,
+    bells: Vec<Arc<ShardBell>>,
+    /// Empties the trash.
+    cleaner: JoinHandle,
+}
 
 /// Finds the data directory and starts every shard, or none: when one fails, those that wait for the doorbells are told that there will be none, and
 /// are joined.
@@ -139,10 +151,35 @@ fn start_all<E: Environment>(
     }
     let bells: Vec<Arc<ShardBell>> =
         wakers.into_iter().flatten().map(|waker| Arc::new(ShardBell::new(waker))).collect();
+    let cleaner = match start_cleaner(environment, directory.home().clone(), shared.trash.clone()) {
+        Ok(cleaner) => cleaner,
+        Err(error) => {
+            drop(waiting);
+            for handle in handles {
+                handle.join().ok();
+            }
+            return Err(StartFailure { shard: ShardId::NONE, ending: error.into() });
+        }
+    };
     for shard in waiting {
         shard.send(bells.clone()).ok();
     }
-    Ok((handles, bells))
+    Ok(Started { handles, bells, cleaner })
+}
+
+/// Starts the thread that empties the trash. Its driver is made there; without one the trash stays as it is, and counts as
+/// failing.
+fn start_cleaner<E: Environment>(
+    environment: &E,
+    home: Home,
+    link: Arc<TrashLink>,
+) -> Result<JoinHandle, ng_io::IoError> {
+    let environment_there = environment.clone();
+    let body = move || match Trash::new(&environment_there, &home) {
+        Ok(trash) => trash::run(&environment_there, trash, &link),
+        Err(error) => link.gave_up(error),
+    };
+    environment.spawn(ThreadSpec { name: "trash".to_owned(), cpu: None }, Box::new(body))
 }
 
 struct Supervisor<'a, E: Environment> {

@@ -7,6 +7,7 @@ mod figures;
 mod log_work;
 mod partitions;
 mod plane;
+mod space;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,7 @@ use crate::route::{self, HandOverRoute};
 use crate::stopping::Stopping;
 use partitions::Owned;
 use plane::{FirstPlane, OwnPlane};
+use space::Shortage;
 
 /// The token of the accept operation. Connections never have it: their slot numbers stay far below.
 pub const DOOR_TOKEN: Token = Token(u64::MAX);
@@ -107,6 +109,7 @@ pub struct Shard<E: Environment> {
     shutting: bool,
     own_plane: OwnPlane,
     owned: Owned,
+    shortage: Shortage,
 }
 
 /// What a shard is made from.
@@ -149,6 +152,7 @@ impl<E: Environment> Shard<E> {
             shutting: false,
             own_plane: OwnPlane::default(),
             owned: Owned::default(),
+            shortage: Shortage::default(),
         }
     }
 
@@ -176,6 +180,7 @@ impl<E: Environment> Shard<E> {
         self.serve_own_partitions();
         self.turn_log()?;
         self.tend_plane();
+        self.tend_space();
         let wound_down = self.stopping.began() && self.wind_down(now);
         self.desk.mailboxes.flush(&self.bells);
         let finished = wound_down && drained && !self.desk.mailboxes.is_blocked();
@@ -399,7 +404,9 @@ impl<E: Environment> Shard<E> {
                 }
             }
             from_python::HOST_FIGURES => {
-                registry.set_host(HostFigures::decode(record.body).expect("checked at the boundary"));
+                let host = HostFigures::decode(record.body).expect("checked at the boundary");
+                self.desk.trash.space_sampled(host.free_disk_space, host.total_disk_space);
+                registry.set_host(host);
             }
             from_python::OPEN_DOORS => {
                 let first = self.first.as_mut().expect("Python writes to the first shard");

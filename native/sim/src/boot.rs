@@ -162,8 +162,14 @@ fn open_shard(
     shard: u16,
     founding: bool,
 ) -> Result<Shard, Refused> {
-    let io =
-        |error| Refused::Directory(BootError::from(PlanFault { path: "data".into(), error, reading: false }));
+    let io = |error| {
+        Refused::Directory(BootError::from(PlanFault {
+            path: "data".into(),
+            error,
+            reading: false,
+            removing: false,
+        }))
+    };
     let mut driver = node.environment.driver(DRIVER).map_err(io)?;
     let opened = directory.open_shard(&mut driver, layout, shard.into()).map_err(Refused::Directory)?;
     let metadata_entry = opened.entries.iter().find(|entry| entry.group == METADATA);

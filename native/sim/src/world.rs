@@ -315,6 +315,7 @@ impl World {
                 | Outgoing::Polled { .. }
                 | Outgoing::Damaged { .. }
                 | Outgoing::Removed { .. }
+                | Outgoing::RemovalFailed { .. }
                 | Outgoing::Cut { .. }
                 | Outgoing::Adopted { .. } => {}
                 Outgoing::Undecidable { group, op } => {

@@ -124,11 +124,11 @@ impl BootError {
 
     pub(crate) fn journal(directory: &Path, fault: JournalFault) -> Self {
         let JournalFault { file, error } = fault;
-        Self::Io(PlanFault { path: directory.join(file_name(file)), error, reading: false })
+        Self::Io(PlanFault { path: directory.join(file_name(file)), error, reading: false, removing: false })
     }
 
     pub(crate) fn io(path: &Path) -> impl FnOnce(IoError) -> Self {
-        move |error| Self::Io(PlanFault { path: path.to_owned(), error, reading: false })
+        move |error| Self::Io(PlanFault { path: path.to_owned(), error, reading: false, removing: false })
     }
 
     pub(crate) fn refused(path: &Path) -> impl FnOnce(Refusal) -> Self {

@@ -151,16 +151,6 @@ impl<E: Environment> DataDirectory<E> {
         Ok(state)
     }
 
-    /// Deletes what lies in the trash, at most so many entries; true if that was all.
-    pub fn empty_trash(&self, driver: &mut E::Driver, entries_max: usize) -> Result<bool, BootError> {
-        let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
-        let names = hands.names(&self.home.trash())?;
-        for name in names.iter().take(entries_max) {
-            hands.discard(&self.home.trash().join(name))?;
-        }
-        Ok(names.len() <= entries_max)
-    }
-
     pub(crate) fn read_superblock(
         &self,
         hands: &mut Hands<'_, E>,

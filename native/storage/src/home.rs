@@ -35,6 +35,12 @@ pub fn replacement(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Whether a file has such a name.
+#[must_use]
+pub fn is_replacement(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "new")
+}
+
 impl Home {
     /// The data directory at `root`.
     #[must_use]
@@ -83,6 +89,12 @@ impl Home {
     pub fn group(&self, group: u64) -> GroupHome {
         let directory = self.groups().join(format!("{:02x}", group & 0xff)).join(group_name(group));
         GroupHome { directory, group }
+    }
+
+    /// What a shard keeps free for removals on a full disk.
+    #[must_use]
+    pub fn reserve(&self, shard: u32) -> PathBuf {
+        self.root.join(format!("reserve-{shard:08}"))
     }
 
     /// What was removed and is deleted at leisure.

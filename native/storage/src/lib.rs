@@ -39,6 +39,7 @@ pub mod store;
 pub mod superblock;
 pub mod superblock_writer;
 mod sweep;
+pub mod trash;
 
 /// The unit in which files are laid out: what direct I/O accepts on every device we know.
 pub const PAGE: usize = ng_io::buffer::PAGE;

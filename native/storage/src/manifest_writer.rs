@@ -134,7 +134,7 @@ impl ManifestWriter {
                 effects.push(ManifestEffect::Run(vec![Step::Remove(replacement(&path)), Step::Remove(path)]));
             }
             // What is left over is removed by the next start.
-            (Phase::Tidying, Some(fault)) if fault.heals() => self.phase = Phase::Idle,
+            (Phase::Tidying, Some(fault)) if fault.heals() || fault.removing => self.phase = Phase::Idle,
             (_, Some(fault)) => effects.push(ManifestEffect::Fatal(fault)),
             (Phase::Writing(pointer), None) => {
                 let before = self.superblock().manifest.sequence;

@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
+from server_ng.bootstrap.runtime_files import RuntimeFiles
 
 
 def test_addresses_are_written_and_forgotten(tmp_path: Path) -> None:
-    write_endpoints(tmp_path, {"tcp": "127.0.0.1:8090"}, "[tcp]\n")
+    write_endpoints(tmp_path, {"tcp": "127.0.0.1:8090"}, "[tcp]\n", RuntimeFiles())
     written = json.loads((tmp_path / "endpoints.json").read_text())
     assert written == {"pid": os.getpid(), "tcp": "127.0.0.1:8090"}
     assert (tmp_path / "current_config.toml").read_text() == "[tcp]\n"

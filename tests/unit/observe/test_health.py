@@ -63,6 +63,13 @@ async def test_not_ready_says_why() -> None:
         assert (await ask(port, "/live"))[0] == 200
 
 
+async def test_what_does_not_work_is_told_by_a_server_that_is_ready() -> None:
+    async with serving(Health(degraded=("The disk is full.",))) as port:
+        status, _, body = await ask(port, "/ready")
+        assert status == 200
+        assert json.loads(body) == {"ready": True, "reasons": [], "degraded": ["The disk is full."]}
+
+
 async def test_anything_else_is_refused() -> None:
     async with serving() as port:
         assert (await ask(port, "/"))[0] == 404

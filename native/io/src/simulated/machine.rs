@@ -219,10 +219,17 @@ impl Machine {
             Operation::MakeDirectory { path } => self.disk.make_directory(&path),
             Operation::Rename { from, to } => self.disk.rename(&from, &to),
             Operation::Link { from, to } => self.disk.link(&from, &to),
-            Operation::Remove { path } => self.disk.remove(&path),
+            Operation::Remove { path } => self.remove(&path),
             other => return Product::Done(Outcome::failed(other, IoError::stale("disk operation"))),
         };
         Product::Done(Outcome::Named(result))
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) -> Result<(), IoError> {
+        if self.random.strikes(self.faults.removal_error) {
+            return Err(IoError::new("remove", libc::EACCES));
+        }
+        self.disk.remove(path)
     }
 
     fn write(&mut self, node: NodeId, offset: u64, bytes: &[u8]) -> Result<(), IoError> {

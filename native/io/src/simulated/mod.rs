@@ -40,6 +40,8 @@ pub struct Faults {
     pub sync_error: u32,
     /// Reads that fail with EIO once.
     pub read_error: u32,
+    /// Removals of files and directories that fail with EACCES.
+    pub removal_error: u32,
     /// Writes that go to another page of the same file and say nothing.
     pub misdirected_write: u32,
     /// Writes under way at a kill that land only later, maybe after the next process has opened the file. A file that was

@@ -13,6 +13,10 @@ use super::outgoing::{LogAnswer, Outgoing};
 use super::owner::METADATA;
 use super::shard_log::{ShardLog, Work};
 
+/// Bytes of the journal that batches leave to everything else: whatever producers do while the disk is full, a topic can be
+/// deleted or purged.
+const KEPT_FROM_BATCHES: usize = 256 << 10;
+
 /// A request for the log of a group.
 #[derive(Clone, Debug)]
 pub struct LogRequest {
@@ -63,7 +67,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if ahead >= ahead_max / 2 {
             self.checkpoint.hurried = true;
         }
-        if ahead >= ahead_max || !group.replica.admits() || !self.has_room(id, head.next(), body.len()) {
+        let has_room = self.has_room(id, head.next(), body.len())
+            && (operation != LogOperation::Batch || self.leaves_room(id, head.next(), body.len()));
+        if ahead >= ahead_max || !group.replica.admits() || !has_room {
             return Err(LogAnswer::Busy);
         }
         if id != METADATA {
@@ -87,6 +93,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.propose_offsets(id);
         }
         Ok(())
+    }
+
+    /// Whether the journal has room for more than a batch of so many bytes.
+    fn leaves_room(&self, id: u64, next: Op, bytes: usize) -> bool {
+        let (live, live_max) = self.journal.live_bytes();
+        let kept = KEPT_FROM_BATCHES.min(self.journal.body_bytes_max() / 4);
+        self.has_room(id, next, (bytes + kept).min(self.journal.body_bytes_max()))
+            && live + (bytes + kept) as u64 <= live_max
     }
 
     /// Operations that the log of a group may be ahead of the manifest in force. A start votes with a list of all of them, and

@@ -20,6 +20,12 @@ use super::state::{entry_of, metadata_state};
 /// Groups looked at in one turn.
 const GROUPS_PER_TURN: usize = 64;
 
+/// Milliseconds before a manifest that found no space is made again: each attempt costs the disk as much as one that succeeds.
+const SPACE_PATIENCE: Ticks = 1_000;
+
+/// Milliseconds that a stop gives segments to follow the journal. What they lack then is replayed by the next start.
+const STOP_PATIENCE: Ticks = 2_000;
+
 /// How far a manifest has come.
 #[derive(Debug)]
 enum Round {
@@ -42,6 +48,8 @@ pub(super) struct Checkpoint {
     round: Round,
     /// When the next may begin.
     next: Ticks,
+    /// One that found no space is not tried again before, however pressed the journal is.
+    not_before: Ticks,
     period: Ticks,
     /// Something was executed since the last began.
     pub(super) dirty: bool,
@@ -58,6 +66,8 @@ pub(super) struct Checkpoint {
     /// The state of the metadata that the manifest in force speaks of.
     state: Option<Op>,
     stop: Stop,
+    /// When the stop waits for segments no longer.
+    impatient_at: Option<Ticks>,
 }
 
 /// An orderly stop: a last manifest, then a superblock that says so.
@@ -84,6 +94,7 @@ impl Checkpoint {
             effects: Vec::new(),
             round: Round::Resting,
             next: now + period,
+            not_before: now,
             period,
             dirty: true,
             hurried: false,
@@ -93,6 +104,7 @@ impl Checkpoint {
             settled: VecDeque::new(),
             state,
             stop: Stop::No,
+            impatient_at: None,
         }
     }
 
@@ -100,10 +112,10 @@ impl Checkpoint {
     pub(super) fn deadline(&self, now: Ticks) -> Option<Ticks> {
         match self.round {
             Round::Resting if self.writer.is_idle() => {
-                self.dirty.then_some(if self.hurried { now } else { self.next })
+                self.dirty.then_some(if self.hurried { now } else { self.next }.max(self.not_before))
             }
             Round::Capturing(_) => Some(now),
-            Round::Waiting => self.again,
+            Round::Waiting => self.again.into_iter().chain(self.impatient_at).min(),
             Round::Resting | Round::Writing => None,
         }
     }
@@ -118,7 +130,8 @@ impl Checkpoint {
         let wanted = matches!(self.stop, Stop::Wanted);
         matches!(self.round, Round::Resting)
             && self.writer.is_idle()
-            && (wanted || (self.dirty && (now >= self.next || pressed || self.hurried)))
+            && (wanted
+                || (self.dirty && now >= self.not_before && (now >= self.next || pressed || self.hurried)))
     }
 }
 
@@ -128,6 +141,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn begin_stop(&mut self) {
         if self.checkpoint.stop == Stop::No {
             self.checkpoint.stop = Stop::Wanted;
+            self.checkpoint.impatient_at = Some(self.now + STOP_PATIENCE);
             self.hasten_offsets();
         }
     }
@@ -138,7 +152,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.failed || self.checkpoint.stop == Stop::Done
     }
 
+    /// A stop that cannot wait for segments, because they find no space or take too long, leaves the manifest of before in
+    /// force: everything that was acknowledged since is in the journal.
+    fn leave_manifest_as_it_is(&mut self) {
+        let Checkpoint { stop, round, impatient_at, .. } = &mut self.checkpoint;
+        let stopping = matches!(stop, Stop::Wanted | Stop::LastRound);
+        let collecting = matches!(round, Round::Resting | Round::Capturing(_) | Round::Waiting);
+        let hopeless =
+            self.storing.store.waits_for_space() > 0 || impatient_at.is_some_and(|at| at <= self.now);
+        if stopping && collecting && hopeless {
+            (*stop, *round) = (Stop::LastRound, Round::Resting);
+            self.checkpoint.again = None;
+            self.checkpoint.awaited.clear();
+            self.checkpoint.captured.clear();
+        }
+    }
+
     pub(super) fn tend_checkpoint(&mut self, driver: &mut E::Driver) {
+        self.leave_manifest_as_it_is();
         if self.checkpoint.is_due(self.now, self.journal.is_pressed()) {
             self.begin_manifest();
         }
@@ -238,6 +269,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// There was no space for a state of the metadata. It is written anew, as it will be then.
     pub(super) fn state_given_up(&mut self, group: u64) {
+        if self.checkpoint.stop != Stop::No {
+            self.checkpoint.impatient_at = Some(self.now);
+        }
         if self.checkpoint.awaited.contains_key(&group) {
             self.checkpoint.again = Some(self.now + self.identity.timing.resend);
         }
@@ -259,6 +293,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 ManifestEffect::GivenUp => {
                     self.checkpoint.round = Round::Resting;
                     self.checkpoint.dirty = true;
+                    self.checkpoint.not_before = self.now + SPACE_PATIENCE;
                 }
                 ManifestEffect::Clean => self.checkpoint.stop = Stop::Done,
                 ManifestEffect::Fatal(fault) => {

@@ -29,6 +29,10 @@ pub struct DiskFigures {
     pub groups: usize,
     /// Bytes of batches that are in no segment yet.
     pub unflushed_bytes: usize,
+    /// Groups whose segments wait for space.
+    pub waits_for_space: usize,
+    /// Groups of which files could not be removed.
+    pub waits_for_removals: usize,
     /// Files of the journal.
     pub journal_files: u32,
     /// Bytes in the journal that count, and how many there may be.
@@ -60,6 +64,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         DiskFigures {
             groups: self.groups.len(),
             unflushed_bytes: self.storing.store.buffered_bytes(),
+            waits_for_space: self.storing.store.waits_for_space(),
+            waits_for_removals: self.storing.store.waits_for_removals(),
             journal_files: self.journal.files(),
             journal_live_bytes: self.journal.live_bytes(),
         }

@@ -1,6 +1,6 @@
 //! Between replicas and the journal: their records as its records, its progress as theirs.
 
-use ng_io::Environment;
+use ng_io::{Environment, IoError};
 use ng_storage::journal::{self, Refused};
 use ng_storage::record::{RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, ViewBody};
@@ -11,6 +11,12 @@ use super::group::Body;
 use super::machine::MetadataMachine;
 use super::outgoing::Fatal;
 use super::shard_log::{ShardLog, Waits, Work};
+
+/// Files of a journal that can relocate what it must keep.
+const FILES_NEEDED: u32 = 2;
+
+/// What the disk says when it is full.
+const ENOSPC: i32 = 28;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Appends a record of a replica. A prepare was let in only when the journal had room; views and installs always have.
@@ -73,10 +79,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
+    /// While segments wait for space the journal does not grow: it would take what a purge frees before messages are written
+    /// there, and grow again because they are not. It needs two files to go on at all.
+    fn leave_space_to_segments(&mut self) {
+        if self.storing.store.waits_for_space() == 0 || self.journal.files() < FILES_NEEDED {
+            return;
+        }
+        let grows = |effect: &mut journal::Effect| matches!(effect, journal::Effect::Grow { .. });
+        if self.journal_effects.extract_if(.., grows).count() > 0 {
+            let refused = Err(IoError::new("leave space to segments", ENOSPC));
+            self.journal.step(journal::Event::Grown(refused), &mut self.journal_effects);
+        }
+    }
+
     fn heed_journal(&mut self, driver: &mut E::Driver) {
         if self.journal_effects.is_empty() {
             return;
         }
+        self.leave_space_to_segments();
         self.shell.perform(driver, &mut self.journal_effects);
         let mut effects = std::mem::take(&mut self.journal_effects);
         for effect in effects.drain(..) {

@@ -42,6 +42,13 @@ pub enum Outgoing {
         /// Where they begin, as far as the poll could tell.
         offset: u64,
     },
+    /// Files of a group could not be removed. That is tried again.
+    RemovalFailed {
+        /// Which group.
+        group: u64,
+        /// Why.
+        error: IoError,
+    },
     /// An operation was executed here; said only to those who watch ([`super::ShardLog::watch`]).
     Executed {
         /// The group.

@@ -129,6 +129,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.outgoing.push_back(Outgoing::Removed { group });
             }
             store::Effect::Pressure { .. } => self.counts.put_off += 1,
+            store::Effect::RemovalFailed { group, fault } => {
+                self.outgoing.push_back(Outgoing::RemovalFailed { group, error: fault.error });
+            }
         }
     }
 

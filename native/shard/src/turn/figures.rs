@@ -36,6 +36,7 @@ impl<E: Environment> Shard<E> {
             metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
         }
         self.publish_log();
+        self.publish_space();
         self.desk.measure_answered(|| self.driver.now());
         // Rung every turn that left something for Python: a bell that is not slept on costs one load.
         let told = self.desk.log.told();

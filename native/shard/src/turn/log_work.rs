@@ -51,6 +51,7 @@ impl<E: Environment> Shard<E> {
             (Outgoing::Cut { asker, end, .. }, _) => self.cut_ended(asker, end),
             (Outgoing::Adopted { asker, end, .. }, _) => self.adoption_ended(asker, end),
             (Outgoing::Removed { group }, _) => self.group_removed(group),
+            (Outgoing::RemovalFailed { group, error }, _) => self.removal_failed(group, error),
             (Outgoing::Fatal(fatal), _) => return Err(Ending::from(*fatal)),
             // A node of its own has nobody to send to.
             _ => {}

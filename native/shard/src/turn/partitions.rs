@@ -186,6 +186,9 @@ impl<E: Environment> Shard<E> {
         let Some(Waiting { shard, answer: unanswered, place }) = self.owned.waiting.redeem(ticket) else {
             return;
         };
+        if *answer == LogAnswer::Busy && unanswered.header.operation == Operation::SendMessages.code() {
+            self.send_refused();
+        }
         let answer = match answer {
             LogAnswer::Done { reply, .. } => done(unanswered.header.operation, place, reply),
             other => Answer::Denied(refusal(other)),

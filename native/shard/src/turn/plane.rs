@@ -380,6 +380,7 @@ impl<E: Environment> Shard<E> {
     /// The files of a tombstone are gone.
     pub(super) fn group_removed(&mut self, group: u64) {
         self.owned.emptied(group);
+        self.desk.trash.entry_came();
         if let Some(gone) = self.own_plane.tombstones.get_mut(&group) {
             *gone = true;
             let mut fates = Fates::default();

@@ -20,4 +20,5 @@ mod offsets;
 mod races;
 mod retention;
 mod rig;
+mod space;
 mod strategies;

@@ -45,6 +45,8 @@ pub(super) struct Group {
     pub(super) due: Option<Instant>,
     /// What ran out when it was to be written: it is tried again when its time comes.
     pub(super) lack: Option<PlanFault>,
+    /// What is done first of the next plan: it makes room for a removal that found none.
+    pub(super) relief: Option<Step>,
     /// How often opening it failed because something could not be read.
     pub(super) unread: u8,
     /// Fetches that have not begun.
@@ -216,6 +218,7 @@ impl Group {
             queued: false,
             due: None,
             lack: None,
+            relief: None,
             unread: 0,
             fetches: VecDeque::new(),
             reads_queued: false,

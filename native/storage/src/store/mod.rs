@@ -20,9 +20,11 @@ pub mod plan;
 mod readers;
 mod received;
 mod reindex;
+mod reserve;
 mod scan;
 mod segments;
 pub mod shell;
+mod space;
 mod spans;
 mod swap;
 mod tail;
@@ -185,6 +187,13 @@ pub enum Effect {
     Pressure {
         /// Which group.
         group: u64,
+    },
+    /// Files of a group could not be removed, or moved into the trash. That is tried again, less and less often.
+    RemovalFailed {
+        /// Which group.
+        group: u64,
+        /// Why.
+        fault: PlanFault,
     },
     /// For lack of space a state of the metadata was not written. Nothing is harmed; who asked may ask again.
     GivenUp {

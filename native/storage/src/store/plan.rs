@@ -7,7 +7,7 @@ use ng_io::{Buffer, Chunk, IoError};
 use thiserror::Error;
 
 use crate::PAGE;
-use crate::home::replacement;
+use crate::home::{is_replacement, replacement};
 
 /// One thing to do with the file system. None does harm when it is done again.
 #[derive(Debug)]
@@ -97,6 +97,8 @@ pub struct PlanFault {
     pub error: IoError,
     /// Whether the step was to read.
     pub reading: bool,
+    /// Whether the step was to remove a file, or to move it into the trash.
+    pub removing: bool,
 }
 
 impl PlanFault {
@@ -104,6 +106,12 @@ impl PlanFault {
     #[must_use]
     pub const fn heals(&self) -> bool {
         !self.reading && (self.error.is_full() || self.error.is_out_of_descriptors())
+    }
+
+    /// Whether the step ran out of space.
+    #[must_use]
+    pub const fn lacks_space(&self) -> bool {
+        !self.reading && self.error.is_full()
     }
 }
 
@@ -120,6 +128,35 @@ impl Step {
             | Self::Sync { path, .. }
             | Self::Read { path, .. } => path,
         }
+    }
+
+    /// The file that the step writes, syncs or renames, if it is one that is to take the place of another.
+    #[must_use]
+    pub fn draft(&self) -> Option<&PathBuf> {
+        let path = match self {
+            Self::Write { path, .. } | Self::Sync { path, .. } | Self::Rename { from: path, .. } => path,
+            Self::MakeDirectory(_)
+            | Self::SyncDirectory(_)
+            | Self::Append { .. }
+            | Self::ReadAll(_)
+            | Self::Read { .. }
+            | Self::Retire { .. }
+            | Self::Link { .. }
+            | Self::Remove(_) => return None,
+        };
+        is_replacement(path).then_some(path)
+    }
+
+    /// What becomes of the step if it fails.
+    #[must_use]
+    pub fn fault(&self, error: IoError) -> PlanFault {
+        PlanFault { path: self.path().clone(), error, reading: self.reads(), removing: self.removes() }
+    }
+
+    /// Whether the step removes something, or moves it into the trash.
+    #[must_use]
+    pub const fn removes(&self) -> bool {
+        matches!(self, Self::Remove(_) | Self::Retire { .. })
     }
 
     /// Whether the step reads.

@@ -11,6 +11,8 @@ use super::group::{Group, Order, Phase, Running};
 use super::opening::Opening;
 use super::plan::{PlanFault, PlanResult};
 use super::readers::Readers;
+use super::reserve::Reserve;
+use super::space::Waits;
 use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouched};
 use crate::home::Home;
 use crate::metadata_state::MetadataState;
@@ -29,8 +31,8 @@ pub struct SegmentStore {
     /// Of the groups whose segments have a size of their own.
     pub(super) segment_bytes: BTreeMap<u64, u64>,
     pub(super) groups: BTreeMap<u64, Group>,
-    /// Which group has which lane.
-    lanes: Vec<Option<u64>>,
+    /// Who has which lane.
+    lanes: Vec<Option<Tenant>>,
     ready: VecDeque<u64>,
     /// When which group is to be looked at.
     due: BTreeSet<(Instant, u64)>,
@@ -39,6 +41,15 @@ pub struct SegmentStore {
     retired: u64,
     pub(super) failed: bool,
     pub(super) readers: Readers,
+    waits: Waits,
+    reserve: Reserve,
+}
+
+/// Who works in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tenant {
+    Group(u64),
+    Reserve,
 }
 
 impl SegmentStore {
@@ -46,6 +57,7 @@ impl SegmentStore {
     #[must_use]
     pub fn new(owner: StoreOwner, home: Home, limits: StoreLimits) -> Self {
         let lanes = (0..limits.lanes).map(|_| None).collect();
+        let reserve = Reserve::new(home.reserve(owner.shard), limits.retry_delay);
         Self {
             owner,
             home,
@@ -59,6 +71,8 @@ impl SegmentStore {
             retired: 0,
             failed: false,
             readers: Readers::new(),
+            waits: Waits::default(),
+            reserve,
         }
     }
 
@@ -233,6 +247,18 @@ impl SegmentStore {
         self.groups.get(&group).is_some_and(|found| found.lack.is_some())
     }
 
+    /// How many groups have something for which there was no space.
+    #[must_use]
+    pub fn waits_for_space(&self) -> usize {
+        self.waits.for_space()
+    }
+
+    /// How many groups have files that could not be removed.
+    #[must_use]
+    pub fn waits_for_removals(&self) -> usize {
+        self.waits.for_removals()
+    }
+
     /// Whether more batches should be admitted. Those that are committed already are taken all the same.
     #[must_use]
     pub const fn has_room(&self) -> bool {
@@ -261,7 +287,7 @@ impl SegmentStore {
     /// When [`Event::Due`] is to be given.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.first().map(|(at, _)| *at).into_iter().chain(self.reserve.due()).min()
     }
 
     /// Takes an event.
@@ -307,6 +333,7 @@ impl SegmentStore {
     }
 
     fn look_at_due(&mut self, now: Instant) {
+        self.reserve.look(now);
         while let Some((at, group)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
             self.due.remove(&(at, group));
             if let Some(found) = self.groups.get_mut(&group) {
@@ -333,7 +360,9 @@ impl SegmentStore {
 
     fn pump_plans(&mut self, effects: &mut Vec<Effect>) {
         while let Some(lane) = self.lanes.iter().position(Option::is_none) {
-            let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else { return };
+            let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else {
+                return self.tend_reserve(lane, effects);
+            };
             let (segment_bytes, flush_bytes) = (self.segment_bytes(group), self.flush_bytes());
             let Some(found) = self.groups.get_mut(&group) else { continue };
             found.queued = false;
@@ -347,20 +376,46 @@ impl SegmentStore {
             effects.extend(found.purged_before.take().map(|op| Effect::Synced { group, op }));
             self.wake_readers(group);
             self.dismiss_impossible_cuts(group, effects);
-            let Some((running, plan)) = next else {
+            let Some((running, mut plan)) = next else {
                 self.refuse_staging(group, effects);
                 continue;
             };
             let Some(found) = self.groups.get_mut(&group) else { continue };
             self.retired += 1;
+            if let Some(step) = found.relief.take() {
+                plan.insert(0, step);
+            }
             found.running = Some(running);
-            self.lanes[lane] = Some(group);
+            self.lanes[lane] = Some(Tenant::Group(group));
             effects.push(Effect::Run { lane: u32::try_from(lane).unwrap_or(u32::MAX), plan });
         }
     }
 
+    /// Writes the reserve in a lane that nobody else needs now.
+    fn tend_reserve(&mut self, lane: usize, effects: &mut Vec<Effect>) {
+        if let Some(plan) = self.reserve.next().filter(|_| !self.failed) {
+            self.lanes[lane] = Some(Tenant::Reserve);
+            effects.push(Effect::Run { lane: u32::try_from(lane).unwrap_or(u32::MAX), plan });
+        }
+    }
+
+    fn reserve_ended(&mut self, lane: u32, result: PlanResult, now: Instant, effects: &mut Vec<Effect>) {
+        match self.reserve.ended(result, now) {
+            Ok(Some(plan)) => {
+                self.lanes[lane as usize] = Some(Tenant::Reserve);
+                effects.push(Effect::Run { lane, plan });
+            }
+            Ok(None) => {}
+            Err(fault) => self.fail(fault, effects),
+        }
+    }
+
     fn ended(&mut self, lane: u32, result: PlanResult, now: Instant, effects: &mut Vec<Effect>) {
-        let Some(group) = self.lanes.get_mut(lane as usize).and_then(Option::take) else { return };
+        let group = match self.lanes.get_mut(lane as usize).and_then(Option::take) {
+            Some(Tenant::Group(group)) => group,
+            Some(Tenant::Reserve) => return self.reserve_ended(lane, result, now, effects),
+            None => return,
+        };
         let Some(found) = self.groups.get_mut(&group) else { return };
         let Some(running) = found.running.take() else { return };
         let before = found.pending_bytes;
@@ -380,18 +435,29 @@ impl SegmentStore {
             (running, Err(fault)) if fault.heals() => {
                 self.wait_for_space(group, running, fault, now, effects);
             }
+            (running, Err(fault)) if fault.removing => {
+                self.wait_for_removal(group, running, fault, now, effects);
+            }
             (Running::Opening(Opening::Syncing), Err(fault)) => self.fail(fault, effects),
             (Running::Opening(opening), result) => {
                 let next = found.continue_opening(opening, result, self.limits.batch_bytes_max, effects);
                 if let Some((running, plan)) = next {
                     found.running = Some(running);
-                    self.lanes[lane as usize] = Some(group);
+                    self.lanes[lane as usize] = Some(Tenant::Group(group));
                     effects.push(Effect::Run { lane, plan });
                 }
             }
             (_, Err(fault)) => self.fail(fault, effects),
             (Running::Swapping(swapping), Ok(_)) => self.swapped(group, swapping, effects),
-            (running, Ok(_)) => found.carried_out(running, effects),
+            (running, Ok(_)) => {
+                if matches!(running, Running::Appending { .. }) {
+                    self.reserve.is_needed(now);
+                }
+                self.note_progress(group, &running);
+                if let Some(found) = self.groups.get_mut(&group) {
+                    found.carried_out(running, effects);
+                }
+            }
         }
         let after = self.groups.get(&group).map_or(before, |found| found.pending_bytes);
         self.buffered_bytes -= before - after;
@@ -408,13 +474,54 @@ impl SegmentStore {
         effects: &mut Vec<Effect>,
     ) {
         let Some(found) = self.groups.get_mut(&group) else { return };
+        let lacks_space = fault.lacks_space();
+        if lacks_space && running.removes() {
+            found.relief = self.reserve.spend(now);
+        }
         if !found.take_back(running) {
             effects.push(Effect::GivenUp { group });
+            return;
+        }
+        if lacks_space {
+            self.waits.lacks_space(group);
+        }
+        if found.relief.is_some() {
             return;
         }
         found.lack = Some(fault);
         effects.push(Effect::Pressure { group });
         self.remind(group, now + self.limits.retry_delay);
+    }
+
+    /// What cannot be removed harms nobody but by the space it takes: it is tried again, later each time.
+    fn wait_for_removal(
+        &mut self,
+        group: u64,
+        running: Running,
+        fault: PlanFault,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        let delay = self.waits.removal_failed(group, self.limits.retry_delay);
+        if found.take_back(running) {
+            found.lack = Some(fault.clone());
+            self.remind(group, now + delay);
+        } else {
+            effects.push(Effect::GivenUp { group });
+        }
+        effects.push(Effect::RemovalFailed { group, fault });
+    }
+
+    /// A plan of a group was carried out: it may be that the group waits for nothing any more.
+    fn note_progress(&mut self, group: u64, done: &Running) {
+        let wrote =
+            matches!(done, Running::Appending { .. } | Running::Sealing { .. } | Running::Purging { .. });
+        if wrote || self.groups.get(&group).is_some_and(Group::is_settled) {
+            self.waits.forget(group);
+        } else if done.removes() {
+            self.waits.removed(group);
+        }
     }
 
     fn fail(&mut self, fault: PlanFault, effects: &mut Vec<Effect>) {
@@ -434,6 +541,7 @@ impl SegmentStore {
     }
 
     fn drop_group(&mut self, group: u64) {
+        self.waits.forget(group);
         if let Some(due) = self.groups.remove(&group).and_then(|found| found.due) {
             self.due.remove(&(due, group));
         }

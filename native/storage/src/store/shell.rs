@@ -40,6 +40,8 @@ struct Lane {
     read: Vec<Option<Buffer>>,
     /// A handle that is closed at the end of its step.
     passing: Option<Handle>,
+    /// Why the plan ends once what the failed step has left is removed.
+    fault: Option<PlanFault>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +104,14 @@ impl PlanShell {
         let number = u32::try_from(completion.token.0.checked_sub(self.first_token)?).ok()?;
         let lane = number as usize;
         let mut step = self.lanes.get_mut(lane)?.step.take()?;
-        let result = match self.take(driver, lane, &mut step, completion.outcome) {
+        let taken = match self.lanes[lane].fault.take() {
+            Some(fault) => {
+                self.end(driver, lane);
+                return Some((number, Err(fault)));
+            }
+            None => self.take(driver, lane, &mut step, completion.outcome),
+        };
+        let result = match taken {
             Ok(Some(operation)) => {
                 self.lanes[lane].step = Some(step);
                 self.submit(driver, lane, operation);
@@ -113,10 +122,32 @@ impl PlanShell {
                 return None;
             }
             Ok(None) => Ok(std::mem::take(&mut self.lanes[lane].read)),
-            Err(error) => Err(PlanFault { path: step.path().clone(), error, reading: step.reads() }),
+            Err(error) => match self.clear_up(driver, lane, &step, error) {
+                Some(fault) => Err(fault),
+                None => return None,
+            },
         };
         self.end(driver, lane);
         Some((number, result))
+    }
+
+    /// On a full disk a half-written file that was to take the place of another is removed before the plan ends: nobody else
+    /// would, and it keeps the space that others wait for. Returns the fault if there is no such file.
+    fn clear_up<D: Driver>(
+        &mut self,
+        driver: &mut D,
+        lane: usize,
+        step: &Step,
+        error: IoError,
+    ) -> Option<PlanFault> {
+        let fault = step.fault(error);
+        let Some(path) = step.draft().filter(|_| fault.lacks_space()).cloned() else { return Some(fault) };
+        self.forget(driver, &path);
+        let removal = Step::Remove(path.clone());
+        self.lanes[lane] =
+            Lane { step: Some(removal), fault: Some(fault), ..std::mem::take(&mut self.lanes[lane]) };
+        self.submit(driver, lane, Operation::Remove { path });
+        None
     }
 
     fn end<D: Driver>(&mut self, driver: &mut D, lane: usize) {

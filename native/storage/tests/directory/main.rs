@@ -4,6 +4,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
 mod damage;
+mod emptying;
 mod founding;
 mod manifests;
 mod mortal;

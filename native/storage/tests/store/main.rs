@@ -16,6 +16,7 @@ mod mortal;
 mod pressure;
 mod real;
 mod rig;
+mod space;
 mod swapping;
 mod transfer;
 mod truncation;

@@ -179,7 +179,7 @@ impl<E: Environment> Rig<E> {
             && let Some(last) = plan.pop()
         {
             let error = IoError::new("open", EMFILE);
-            self.lacking.insert(lane, PlanFault { path: last.path().clone(), error, reading: last.reads() });
+            self.lacking.insert(lane, last.fault(error));
         }
         self.shell.start(&mut self.driver, lane, plan);
     }

@@ -99,4 +99,23 @@ events! {
     MessagesDamaged = 10, "messages_damaged", Error,
         "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
         "group", "offset";
+    SpaceShort = 11, "space_short", Error,
+        "The disk is full: {partitions} partitions and {bytes} bytes of messages wait for space, in memory and in the journal.",
+        "partitions", "bytes";
+    SendsRefused = 12, "sends_refused_for_space", Error,
+        "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
+        "sends", "partitions";
+    SpaceRecovered = 13, "space_recovered", Info,
+        "All messages are in segments again, after {short_ms} ms without space and {sends} refused sends.",
+        "short_ms", "sends";
+    RemovalFailed = 14, "removal_failed", Warning,
+        "Files of group {group} cannot be removed (errno {errno}). This is retried.",
+        "group", "errno";
+    RemovalsRecovered = 15, "removals_recovered", Info, "All removals of files that had failed are done.";
+    TrashFailed = 16, "trash_failed", Warning,
+        "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
+        "errno", "bytes";
+    TrashRecovered = 17, "trash_recovered", Info,
+        "The trash can be deleted again, and has {bytes} bytes.",
+        "bytes";
 }

@@ -154,6 +154,16 @@ metrics! {
     DamagedPartitions = 35, Gauge, "damaged_partitions";
     /// Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.
     EarlyAcknowledgements = 36, Counter, "early_acknowledgements_total";
+    /// Bytes of deleted topics and partitions that are still to be deleted from the disk.
+    TrashBytes = 37, Gauge, "trash_bytes";
+    /// Partitions whose messages wait in memory and in the journal for disk space.
+    PartitionsWaitingForSpace = 38, Gauge, "partitions_waiting_for_space";
+    /// 1 while sends are refused for lack of disk space.
+    RefusingSends = 39, Gauge, "refusing_sends";
+    /// Sends refused for lack of disk space.
+    SendsRefusedForSpace = 40, Counter, "sends_refused_for_space_total";
+    /// Removals of files that failed and are retried.
+    RemovalsFailing = 41, Gauge, "removals_failing";
 }
 
 /// How many cells an array of every metric with every combination of labels has.

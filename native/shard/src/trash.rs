@@ -1,0 +1,203 @@
+//! The thread that empties the trash: slowly while the disk has room, as fast as it can when it has not.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ng_io::{Environment, Instant, IoError};
+use ng_storage::trash::{Emptied, Trash};
+
+/// Between two deletions while there is room: deleting large files takes turns with the writes of messages.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Until the trash is looked at again after it could not be listed, or after all that is known of it failed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Less than this part of the disk free means that space is short.
+const SHORT_PART: u64 = 10;
+
+/// What the shards and the thread say to each other.
+#[derive(Debug, Default)]
+pub struct TrashLink {
+    orders: Mutex<Orders>,
+    rung: Condvar,
+    short_shards: AtomicUsize,
+    bytes: AtomicU64,
+    failing: AtomicU64,
+    /// Number of the last error.
+    errno: AtomicU64,
+}
+
+/// What the thread has not seen yet.
+#[derive(Debug, Default)]
+struct Orders {
+    /// Entries may have come.
+    news: bool,
+    /// The disk as a whole is nearly full.
+    low: bool,
+    ends: bool,
+}
+
+/// How the trash stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrashFigures {
+    /// Bytes that are still to be deleted.
+    pub bytes: u64,
+    /// Entries that could not be deleted when that was last tried.
+    pub failing: u64,
+    /// Number of the last error.
+    pub errno: u64,
+}
+
+/// What the thread is to do after it has waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    /// Look what there is.
+    Survey,
+    /// Go on with what is known.
+    GoOn,
+    End,
+}
+
+impl TrashLink {
+    /// Something was moved into the trash.
+    pub fn entry_came(&self) {
+        self.change(|orders| orders.news = true);
+    }
+
+    /// A shard waits for space, or waits no more.
+    pub fn shard_is_short(&self, is_short: bool) {
+        if is_short {
+            self.short_shards.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.short_shards.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.change(|_| ());
+    }
+
+    /// How much of the disk is free.
+    pub fn space_sampled(&self, free: u64, total: u64) {
+        let low = free < total / SHORT_PART;
+        self.change(|orders| orders.low = low);
+    }
+
+    /// Ends the thread.
+    pub fn end(&self) {
+        self.change(|orders| orders.ends = true);
+    }
+
+    /// How the trash stands.
+    pub fn figures(&self) -> TrashFigures {
+        TrashFigures {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            failing: self.failing.load(Ordering::Relaxed),
+            errno: self.errno.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The thread cannot work.
+    pub fn gave_up(&self, error: IoError) {
+        self.failed(error);
+        self.publish(0, 1);
+    }
+
+    fn publish(&self, bytes: u64, failing: usize) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+        self.failing.store(failing as u64, Ordering::Relaxed);
+    }
+
+    fn failed(&self, error: IoError) {
+        self.errno.store(error.errno().unsigned_abs().into(), Ordering::Relaxed);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Orders)) {
+        change(&mut self.orders());
+        self.rung.notify_one();
+    }
+
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_short(&self, orders: &Orders) -> bool {
+        orders.low || self.short_shards.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits until there is news, or so long; a pause between deletions is no longer than the room on the disk.
+    fn wait(&self, rest: Rest) -> Call {
+        let mut orders = self.orders();
+        loop {
+            if orders.ends {
+                return Call::End;
+            }
+            if std::mem::take(&mut orders.news) {
+                return Call::Survey;
+            }
+            let time = match rest {
+                Rest::Pause if self.is_short(&orders) => return Call::GoOn,
+                Rest::Pause => Some(PAUSE),
+                Rest::For(time) => Some(time),
+                Rest::ForNews => None,
+            };
+            let Some(time) = time else {
+                orders = self.rung.wait(orders).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let (woken, waited) =
+                self.rung.wait_timeout(orders, time).unwrap_or_else(PoisonError::into_inner);
+            orders = woken;
+            if waited.timed_out() && !orders.news && !orders.ends {
+                return Call::GoOn;
+            }
+        }
+    }
+}
+
+/// How long the thread has nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// Until the next deletion may begin.
+    Pause,
+    For(Duration),
+    ForNews,
+}
+
+/// The thread: empties the trash until it is told to end.
+pub fn run<E: Environment>(environment: &E, mut trash: Trash<E>, link: &TrashLink) {
+    // What a life before has left.
+    let mut looks = true;
+    let mut rest = Rest::For(Duration::ZERO);
+    loop {
+        match link.wait(rest) {
+            Call::End => return,
+            Call::Survey => looks = true,
+            Call::GoOn => {}
+        }
+        if looks {
+            match trash.survey() {
+                Ok(more) => looks = more,
+                Err(error) => {
+                    link.failed(error);
+                    link.publish(trash.bytes(), trash.failing().max(1));
+                    rest = Rest::For(LOOK_AGAIN);
+                    continue;
+                }
+            }
+        }
+        let now = environment.now();
+        rest = match trash.empty_some(now) {
+            Emptied::One => Rest::Pause,
+            Emptied::Failed(error) => {
+                link.failed(error);
+                Rest::Pause
+            }
+            Emptied::Nothing(_) if looks => Rest::For(LOOK_AGAIN),
+            Emptied::Nothing(due) => due.map_or(Rest::ForNews, |due| Rest::For(until(now, due))),
+        };
+        link.publish(trash.bytes(), trash.failing());
+    }
+}
+
+fn until(now: Instant, due: Instant) -> Duration {
+    if due > now { due - now } else { Duration::ZERO }
+}

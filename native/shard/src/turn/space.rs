@@ -1,0 +1,180 @@
+//! Lack of space as operators see it: in the log when it begins, while sends are refused for it, and when it ends.
+
+use std::time::Duration;
+
+use ng_io::{Environment, Instant, IoError};
+use ng_wire::table::event::Event;
+use ng_wire::table::metric::{Cell, Metric};
+
+use super::Shard;
+use crate::trash::TrashFigures;
+
+/// Producers refuse to be discouraged; the counter has every send, the log one line in this time.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+
+/// What a shard has said of its lack of space.
+#[derive(Debug, Default)]
+pub(super) struct Shortage {
+    /// Since when segments wait for space.
+    since: Option<Instant>,
+    /// Sends refused since then.
+    refused: u64,
+    refusal_told: Option<Instant>,
+    removal_told: Option<Instant>,
+    removals_failing: bool,
+    trash: TrashFigures,
+}
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Began,
+    /// After so many milliseconds in which so many sends were refused.
+    Ended {
+        sends: u64,
+        millis: u64,
+    },
+}
+
+impl Shortage {
+    /// Takes note of how many groups wait for space now.
+    fn look(&mut self, waiting: usize, now: Instant) -> Option<Change> {
+        match (self.since, waiting > 0) {
+            (None, true) => {
+                *self = Self { since: Some(now), refused: 0, refusal_told: None, ..std::mem::take(self) };
+                Some(Change::Began)
+            }
+            (Some(since), false) => {
+                self.since = None;
+                let millis = u64::try_from((now - since).as_millis()).unwrap_or(u64::MAX);
+                Some(Change::Ended { sends: std::mem::take(&mut self.refused), millis })
+            }
+            _ => None,
+        }
+    }
+
+    /// A send was refused; whether the log is to have a line now. Without a lack of space it was refused for something else.
+    fn refuse(&mut self, now: Instant) -> Option<bool> {
+        self.since?;
+        self.refused += 1;
+        Some(is_due(&mut self.refusal_told, now))
+    }
+
+    /// Whether sends are refused for lack of space.
+    const fn refuses(&self) -> bool {
+        self.refused > 0
+    }
+}
+
+fn is_due(told: &mut Option<Instant>, now: Instant) -> bool {
+    let due = told.is_none_or(|told| now - told >= TOLD_EVERY);
+    if due {
+        *told = Some(now);
+    }
+    due
+}
+
+impl<E: Environment> Shard<E> {
+    /// Says what changed since the last turn.
+    pub(super) fn tend_space(&mut self) {
+        let disk = self.log.disk_figures();
+        match self.shortage.look(disk.waits_for_space, self.desk.now) {
+            Some(Change::Began) => {
+                self.desk.trash.shard_is_short(true);
+                self.desk.tell(Event::SpaceShort, [disk.waits_for_space as u64, disk.unflushed_bytes as u64]);
+            }
+            Some(Change::Ended { sends, millis }) => {
+                self.desk.trash.shard_is_short(false);
+                self.desk.tell(Event::SpaceRecovered, [millis, sends]);
+            }
+            None => {}
+        }
+        let failing = disk.waits_for_removals > 0;
+        if !failing && std::mem::replace(&mut self.shortage.removals_failing, failing) {
+            self.desk.tell(Event::RemovalsRecovered, [0, 0]);
+        }
+        self.shortage.removals_failing = failing;
+        if self.first.is_some() {
+            self.tend_trash();
+        }
+    }
+
+    /// The thread that empties the trash has no voice of its own: the first shard speaks for it.
+    fn tend_trash(&mut self) {
+        let figures = self.desk.trash.figures();
+        let before = std::mem::replace(&mut self.shortage.trash, figures);
+        if before.failing == 0 && figures.failing > 0 {
+            self.desk.tell(Event::TrashFailed, [figures.errno, figures.bytes]);
+        } else if before.failing > 0 && figures.failing == 0 {
+            self.desk.tell(Event::TrashRecovered, [figures.bytes, 0]);
+        }
+    }
+
+    /// A send was turned away.
+    pub(super) fn send_refused(&mut self) {
+        let Some(is_told) = self.shortage.refuse(self.desk.now) else { return };
+        self.desk.metrics.add(const { Cell::of(Metric::SendsRefusedForSpace) }, 1);
+        if is_told {
+            let waiting = self.log.disk_figures().waits_for_space as u64;
+            self.desk.tell(Event::SendsRefused, [self.shortage.refused, waiting]);
+        }
+    }
+
+    /// Files of a group could not be removed.
+    pub(super) fn removal_failed(&mut self, group: u64, error: IoError) {
+        if is_due(&mut self.shortage.removal_told, self.desk.now) {
+            self.desk.tell(Event::RemovalFailed, [group, error.errno().unsigned_abs().into()]);
+        }
+    }
+
+    /// What the metrics page shows of all that.
+    pub(super) fn publish_space(&self) {
+        let disk = self.log.disk_figures();
+        let trash = if self.first.is_some() { self.shortage.trash } else { TrashFigures::default() };
+        for (cell, value) in [
+            (const { Cell::of(Metric::TrashBytes) }, trash.bytes),
+            (const { Cell::of(Metric::PartitionsWaitingForSpace) }, disk.waits_for_space as u64),
+            (const { Cell::of(Metric::RefusingSends) }, self.shortage.refuses().into()),
+            (const { Cell::of(Metric::RemovalsFailing) }, disk.waits_for_removals as u64 + trash.failing),
+        ] {
+            self.desk.metrics.set(cell, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::from_nanos(1 + seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn a_shortage_begins_once_and_ends_with_what_it_cost() {
+        let mut shortage = Shortage::default();
+        assert_eq!((shortage.look(0, at(0)), shortage.look(2, at(1))), (None, Some(Change::Began)));
+        assert_eq!(shortage.look(9, at(2)), None);
+        assert_eq!((shortage.refuse(at(3)), shortage.refuses()), (Some(true), true));
+        assert_eq!(shortage.look(0, at(6)), Some(Change::Ended { sends: 1, millis: 5_000 }));
+        assert!(!shortage.refuses());
+    }
+
+    #[test]
+    fn refused_sends_are_told_once_a_minute() {
+        let mut shortage = Shortage::default();
+        shortage.look(1, at(0));
+        let told: Vec<u64> = (0..200).filter(|second| shortage.refuse(at(*second)) == Some(true)).collect();
+        assert_eq!(told, [0, 60, 120, 180]);
+        assert_eq!(shortage.refused, 200);
+    }
+
+    #[test]
+    fn a_send_that_is_refused_with_room_on_the_disk_is_not_the_disks_fault() {
+        let mut shortage = Shortage::default();
+        assert_eq!(shortage.refuse(at(1)), None);
+        shortage.look(1, at(2));
+        shortage.look(0, at(3));
+        assert_eq!((shortage.refuse(at(4)), shortage.refuses()), (None, false));
+    }
+}

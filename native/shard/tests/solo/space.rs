@@ -1,0 +1,80 @@
+//! A node whose disk is full: it stops in order, and loses nothing.
+
+use std::time::Duration;
+
+use ng_io::Environment;
+use ng_shard::log::{LogAnswer, PollStrategy};
+use ng_wire::replica::{LogOperation, PartitionOp};
+
+use crate::rig::{GROUP, Node, batch};
+
+/// A node with three batches in segments and three for which there is no space.
+fn full(seed: u64) -> Node {
+    let mut node = Node::new(seed);
+    for id in 0..3 {
+        node.send(id, &[50_000]);
+    }
+    node.flush();
+    node.environment.set_capacity(0);
+    for id in 3..6 {
+        node.send(id, &[50_000]);
+    }
+    node.until("a lack of space", |node| (node.log.disk_figures().waits_for_space > 0).then_some(()));
+    node
+}
+
+#[test]
+fn a_stop_without_space_leaves_the_manifest_of_before_in_force_and_loses_nothing() {
+    for seed in 0..20 {
+        let mut node = full(seed);
+        let began = node.environment.now();
+        node.log.begin_stop();
+        node.until("a stop", |node| node.log.is_stopped().then_some(()));
+        assert!(node.environment.now() - began < Duration::from_secs(1), "it waits for no space");
+        node.environment.set_capacity(u64::MAX);
+        let mut node = node.restart();
+        assert_eq!(node.offsets(PollStrategy::Offset(0), 10), [0, 1, 2, 3, 4, 5], "seed {seed}");
+        assert_eq!(node.send(9, &[1]), 6);
+    }
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_manifest_that_finds_no_space_ends() {
+    for seed in 0..20 {
+        let mut node = full(seed);
+        // More than the period of manifests: one is being made, and waits for segments.
+        node.rest(Duration::from_millis(900));
+        node.log.begin_stop();
+        node.until("a stop", |node| node.log.is_stopped().then_some(()));
+    }
+}
+
+#[test]
+fn a_node_starts_and_goes_on_without_space() {
+    let mut node = full(30).restart();
+    assert_eq!(node.offsets(PollStrategy::Offset(0), 10), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(node.send(9, &[1]), 6);
+    node.environment.set_capacity(u64::MAX);
+    node.until("room", |node| (node.log.disk_figures().unflushed_bytes == 0).then_some(()));
+}
+
+#[test]
+fn a_partition_is_purged_when_producers_have_filled_the_journal() {
+    let mut node = full(31);
+    let mut id = 6;
+    for size in [500_000, 50_000, 5_000, 1_000, 1] {
+        for _ in 0..2_000 {
+            match node.ask(LogOperation::Batch, &batch(id, &[size])) {
+                LogAnswer::Done { .. } => id += 1,
+                LogAnswer::Busy => break,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(node.ask(LogOperation::Batch, &batch(id, &[1])), LogAnswer::Busy);
+    let (operation, body) = PartitionOp::Purge { generation: 1 }.encode();
+    assert!(matches!(node.ask(operation, &body), LogAnswer::Done { .. }), "there is room for that");
+    assert_eq!(node.log.partition(GROUP).map(|state| state.purge_generation), Some(1));
+    node.environment.set_capacity(u64::MAX);
+    node.until("room", |node| (node.log.disk_figures().unflushed_bytes == 0).then_some(()));
+}

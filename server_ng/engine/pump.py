@@ -34,7 +34,7 @@ class Pump:
         self._received: deque[Record] = deque()
         self._outgoing = bytearray()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._turn_scheduled = False
+        self._next_turn: asyncio.Handle | None = None
         self._fd = engine.notify_fd
 
     def start(self) -> None:
@@ -43,8 +43,10 @@ class Pump:
         self._beat()
 
     def stop(self) -> None:
-        """Drains no more."""
+        """Drains no more: the engine may be closed before the loop turns again."""
         self._loop.remove_reader(self._fd)
+        if self._next_turn is not None:
+            self._next_turn.cancel()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -79,7 +81,7 @@ class Pump:
         self._turn()
 
     def _turn(self) -> None:
-        self._turn_scheduled = False
+        self._next_turn = None
         deadline = time.monotonic() + _SECONDS_PER_TURN
         handled = 0
         more = True
@@ -95,6 +97,5 @@ class Pump:
             handled += 1
 
     def _schedule_turn(self) -> None:
-        if not self._turn_scheduled:
-            self._turn_scheduled = True
-            self._loop.call_soon(self._turn)
+        if self._next_turn is None:
+            self._next_turn = self._loop.call_soon(self._turn)

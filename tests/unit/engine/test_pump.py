@@ -173,3 +173,16 @@ async def test_after_a_stop_nothing_is_drained(
     for _ in range(50):
         await asyncio.sleep(0)
     assert (handled, engine.drains) == ([], drained)
+
+
+async def test_nothing_is_drained_after_a_stop_in_the_middle_of_a_burst(engine: ScriptedEngine) -> None:
+    handled: list[Record] = []
+    running = pump_for(engine, handled.append)
+    running.start()
+    engine.announce(*range(RECORDS_PER_TURN + 1), more=True)
+    await run_until(lambda: len(handled) >= RECORDS_PER_TURN)
+    running.stop()
+    drained = engine.drains
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert (engine.drains, len(handled)) == (drained, RECORDS_PER_TURN)

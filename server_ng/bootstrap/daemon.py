@@ -30,12 +30,11 @@ from server_ng.bootstrap.leasing import Leasing
 from server_ng.bootstrap.logins import Logins
 from server_ng.bootstrap.opening import Opened, open_everything
 from server_ng.bootstrap.reloading import apply_reload
-from server_ng.bootstrap.signals import install_signals
+from server_ng.bootstrap.signals import handle_signals
 from server_ng.bootstrap.space import space_complaints
 from server_ng.bootstrap.tasks import Tasks
 from server_ng.config import Loaded
 from server_ng.config.iggy_shape import iggy_shape
-from server_ng.early_signals import EARLY_SIGNALS
 from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
     Adopted,
@@ -56,6 +55,7 @@ from server_ng.observe.logs import configure_logging
 from server_ng.observe.metrics import MetricsPage, Sample
 from server_ng.observe.native_events import NativeEvents
 from server_ng.observe.notify import ServiceNotifier
+from server_ng.process_signals import PROCESS_SIGNALS
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["Job", "serve", "serve_job"]
@@ -83,7 +83,8 @@ def serve(loaded: Loaded, *, fresh: bool = False) -> int:
 
 def serve_job(loaded: Loaded, job: Job) -> int:
     """Starts a server with its doors shut, lets it do one thing, and stops it; its log goes to stderr."""
-    return _serve(loaded, job, sys.stderr, fresh=False)
+    with PROCESS_SIGNALS.held():
+        return _serve(loaded, job, sys.stderr, fresh=False)
 
 
 def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
@@ -95,7 +96,7 @@ def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
     # Raised by the native supervisor when the loop was silent for long; the handler needs no interpreter.
     faulthandler.register(signal.SIGUSR2, file=sys.stderr, all_threads=True)
     sys.setswitchinterval(_SWITCH_SECONDS)
-    if EARLY_SIGNALS.stop:
+    if PROCESS_SIGNALS.stop:
         return _stop_early()
     try:
         require_descriptors()
@@ -137,7 +138,7 @@ def _end_process(status: ExitStatus) -> NoReturn:
 
 def _stop_early() -> int:
     """Ends a start that was asked to stop before it had anything to take down."""
-    _log.info("stopping", signal=EARLY_SIGNALS.stop)
+    _log.info("stopping", signal=PROCESS_SIGNALS.stop)
     _log.info("stopped", status=int(ExitStatus.CLEAN))
     return ExitStatus.CLEAN
 
@@ -156,7 +157,7 @@ async def _run(loaded: Loaded, directory: DataDirectory, job: Job | None) -> int
         opened = open_everything(loaded, directory)
     except StartError as error:
         return _refuse(error)
-    if EARLY_SIGNALS.stop:
+    if PROCESS_SIGNALS.stop:
         opened.close()
         return _stop_early()
     return await _Daemon(loaded, directory, opened, job, last_crash).run()
@@ -229,7 +230,7 @@ class _Daemon:
     async def run(self) -> int:
         """Starts, serves and stops."""
         self._loop.set_exception_handler(self._callback_failed)
-        install_signals(self._loop, self._asked_to_stop, lambda: apply_reload(self._loaded), EARLY_SIGNALS)
+        handle_signals(self._loop, self._asked_to_stop, lambda: apply_reload(self._loaded), PROCESS_SIGNALS)
         began = time.monotonic()
         try:
             await self._start()

@@ -6,26 +6,26 @@ import signal
 import sys
 from collections.abc import Callable
 
-from server_ng.early_signals import EarlySignals
+from server_ng.process_signals import ProcessSignals
 from server_ng.wire.tables import ExitStatus
 
-__all__ = ["install_signals"]
+__all__ = ["handle_signals"]
 
 
-def install_signals(
+def handle_signals(
     loop: asyncio.AbstractEventLoop,
     stop: Callable[[str], None],
     reload: Callable[[], None],
-    early: EarlySignals,
+    signals: ProcessSignals,
 ) -> None:
-    """Installs the handlers on the loop's thread, and handles what arrived before.
-
-    Native threads have every signal blocked.
-    """
+    """Handles signals on the loop, and first those that arrived before. Native threads have all blocked."""
     stopping = False
 
-    def asked(name: str) -> None:
+    def handle(name: str) -> None:
         nonlocal stopping
+        if name == signal.SIGHUP.name:
+            reload()
+            return
         if stopping:
             sys.stderr.write(f"server-ng: {name} during the stop: ending at once\n")
             sys.stderr.flush()
@@ -33,10 +33,9 @@ def install_signals(
         stopping = True
         stop(name)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked, number.name)
-    loop.add_signal_handler(signal.SIGHUP, reload)
-    if early.reload:
-        reload()
-    if early.stop:
-        asked(early.stop)
+    def deliver(name: str) -> None:
+        # A process whose loop is closed ends, whatever it is asked for.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(handle, name)
+
+    signals.deliver_to(deliver)

@@ -4,7 +4,7 @@ import sys
 from contextlib import nullcontext
 
 from server_ng.cli.streams import open_streams
-from server_ng.early_signals import EARLY_SIGNALS
+from server_ng.process_signals import PROCESS_SIGNALS
 
 __all__ = ["main"]
 
@@ -13,7 +13,7 @@ def main() -> int:
     """Runs the command line of this process and returns the exit status."""
     serves = sys.argv[1:2] == ["serve"]
     # A signal ends every other command at once: it has nothing to take down.
-    with EARLY_SIGNALS.held() if serves else nullcontext():
+    with PROCESS_SIGNALS.held() if serves else nullcontext():
         try:
             open_streams(lose_output=serves)
         except OSError as error:

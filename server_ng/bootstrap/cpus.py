@@ -89,6 +89,11 @@ def _named(cpus: Sequence[int], usable: Sequence[int], pin: bool, allocation: st
 def node_cpus(allocation: NumaCpus, nodes: Path = _NODES, topology: Path = _TOPOLOGY) -> list[int]:
     """The CPUs that a NUMA allocation names, from what the kernel says of nodes and cores."""
     present = sorted(int(node.name.removeprefix("node")) for node in nodes.glob("node[0-9]*"))
+    if not present:
+        raise StartError(
+            f"system.sharding.cpu_allocation = {allocation} needs NUMA nodes, and the kernel shows none in "
+            f"{nodes}. Set it to auto or to a count of shards."
+        )
     wanted = allocation.nodes or tuple(present)
     unknown = sorted(set(wanted) - set(present))
     if unknown:
@@ -97,7 +102,7 @@ def node_cpus(allocation: NumaCpus, nodes: Path = _NODES, topology: Path = _TOPO
         )
     chosen: list[int] = []
     for node in wanted:
-        cpus = _cpu_list((nodes / f"node{node}" / "cpulist").read_text())
+        cpus = _cpu_list(nodes / f"node{node}" / "cpulist")
         if allocation.one_thread_per_core:
             cpus = [cpu for cpu in cpus if _first_sibling(cpu, topology) == cpu]
         if allocation.cores_per_node > len(cpus):
@@ -111,11 +116,18 @@ def node_cpus(allocation: NumaCpus, nodes: Path = _NODES, topology: Path = _TOPO
 
 def _first_sibling(cpu: int, topology: Path) -> int:
     siblings = topology / f"cpu{cpu}" / "topology" / "thread_siblings_list"
-    return _cpu_list(siblings.read_text())[0]
+    return _cpu_list(siblings)[0]
 
 
-def _cpu_list(text: str) -> list[int]:
+def _cpu_list(path: Path) -> list[int]:
     """A kernel CPU list such as ``0-3,8``."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise StartError(
+            f"{path}, which system.sharding.cpu_allocation needs for NUMA nodes, cannot be read: "
+            f"{error.strerror}. Set it to auto or to a count of shards."
+        ) from error
     cpus: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")

@@ -131,3 +131,15 @@ def test_a_node_that_is_not_there_is_named(machine: Machine) -> None:
 def test_more_cores_than_a_node_has_are_refused(machine: Machine) -> None:
     with pytest.raises(StartError, match="3 cores of NUMA node 0, which has 2"):
         machine.cpus(NumaCpus((0,), 3, True))
+
+
+@pytest.mark.parametrize("hidden", ["node/node0/cpulist", "cpu/cpu0/topology/thread_siblings_list"])
+def test_a_file_that_the_kernel_does_not_show_is_named(machine: Machine, tmp_path: Path, hidden: str) -> None:
+    (tmp_path / hidden).unlink()
+    with pytest.raises(StartError, match=rf"{hidden}, which .* No such file .* Set it to auto"):
+        machine.cpus(NumaCpus((0,), 0, True))
+
+
+def test_a_machine_without_nodes_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"numa:auto needs NUMA nodes.* Set it to auto"):
+        Machine(tmp_path).cpus(NumaCpus())

@@ -13,12 +13,12 @@ from server_ng.config.render import default_file, effective
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Look at the configuration.", no_args_is_help=True)
+app = typer.Typer(help="Show and check the configuration.", no_args_is_help=True)
 
 
 @app.command("show")
 def show(config: FileOption = None, set_: SetOption = None, as_json: JsonOption = False) -> None:
-    """Print every setting in force and where it comes from."""
+    """Print every setting with its value and its source."""
     loaded = load_or_exit(config, set_)
     values = effective(loaded.settings, loaded.origins)
     if as_json:
@@ -48,5 +48,5 @@ def defaults() -> None:
 
 @app.command("iggy")
 def iggy() -> None:
-    """Print what becomes of each key and variable of an Iggy server's configuration."""
+    """Print how each key and variable of an Apache Iggy configuration is treated."""
     print(iggy_page(), end="")

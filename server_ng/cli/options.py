@@ -18,7 +18,7 @@ FileOption: TypeAlias = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Configuration file (TOML); without it, IGGY_CONFIG_PATH may name one.",
+        help="Configuration file (TOML). The default is the file that IGGY_CONFIG_PATH names, if it is set.",
     ),
 ]
 SetOption: TypeAlias = Annotated[
@@ -26,7 +26,7 @@ SetOption: TypeAlias = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="One setting, before all other places; may be given again and again.",
+        help="Override a setting, as in tcp.address=127.0.0.1:0 (repeatable; wins over every other source).",
     ),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

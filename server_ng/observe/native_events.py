@@ -1,14 +1,23 @@
 """Events of the native side, which travel as a code and two numbers, as lines of the log."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import structlog
 
-from server_ng.wire.tables import EVENTS, EventRow
+from server_ng.wire.tables import EVENTS, METRICS, EventRow
 
 __all__ = ["NativeEvents"]
 
 _log = structlog.get_logger()
+
+_DISCONNECTED: Final = "client_disconnected"
+(_CLOSE_REASONS,) = (
+    label.values
+    for metric in METRICS
+    for label in metric.labels
+    if (metric.name, label.name) == ("connection_closes_total", "reason")
+)
 
 
 class NativeEvents:
@@ -29,5 +38,12 @@ class NativeEvents:
             _log.error("native_event_unknown", code=code, first=first, second=second, **origin)
             return
         fields = origin | dict(zip(row.fields, (first, second), strict=False)) | known
+        if row.name == _DISCONNECTED:
+            fields["reason"] = _close_reason(second)
         write = getattr(_log, row.level)
         write(row.name, message=row.message.format_map(fields), **fields)
+
+
+def _close_reason(code: int) -> str | int:
+    """The word that the metric of closed connections has for a reason."""
+    return _CLOSE_REASONS[code] if code < len(_CLOSE_REASONS) else code

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x1AF161C53C214C94
+TABLES_DIGEST: Final = 0x197FBC1A07198B8D
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 259
 
@@ -1138,112 +1138,119 @@ METRICS: Final[tuple[MetricRow, ...]] = (
 )
 
 EVENTS: Final[tuple[EventRow, ...]] = (
-    EventRow(1, "shard_stopped", "info", "Shard {shard} stopped after {turns} turns.", ("shard", "turns")),
+    EventRow(0, "shard_stopped", "info", "Shard {shard} stopped after {turns} turns.", ("shard", "turns")),
     EventRow(
-        2,
+        1,
         "accept_paused",
         "warning",
         "Accepting paused with {connections} connections open (errno {errno}).",
         ("connections", "errno"),
     ),
     EventRow(
-        3,
+        2,
         "accept_resumed",
         "info",
         "Accepting resumed with {connections} connections open after {pause_ms} ms.",
         ("connections", "pause_ms"),
     ),
     EventRow(
-        4,
+        3,
         "frame_dropped",
         "warning",
         "A frame between shards was dropped (variant {variant}, reason {reason}).",
         ("variant", "reason"),
     ),
     EventRow(
-        5,
+        4,
         "control_plane_stalled",
         "error",
         "The control plane has not answered for {stall_ms} ms.",
         ("stall_ms",),
     ),
     EventRow(
-        6,
+        5,
         "control_plane_recovered",
         "info",
         "The control plane answers again after {stall_ms} ms.",
         ("stall_ms",),
     ),
     EventRow(
-        7,
+        6,
         "shard_stalled",
         "error",
         "Shard {shard} has not turned for {stall_ms} ms.",
         ("shard", "stall_ms"),
     ),
     EventRow(
-        8,
+        7,
         "watchdog_unreachable",
         "error",
         "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
         ("errno",),
     ),
     EventRow(
-        9,
+        8,
         "answers_cut",
         "warning",
         "Shard {shard} stopped with answers owed on {connections} connections.",
         ("shard", "connections"),
     ),
     EventRow(
-        10,
+        9,
         "messages_damaged",
         "error",
         "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
         ("group", "offset"),
     ),
     EventRow(
-        11,
+        10,
         "space_short",
         "error",
         "The disk is full: {partitions} partitions and {bytes} bytes of messages wait for space, in memory and in the journal.",
         ("partitions", "bytes"),
     ),
     EventRow(
-        12,
+        11,
         "sends_refused_for_space",
         "error",
         "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
         ("sends", "partitions"),
     ),
     EventRow(
-        13,
+        12,
         "space_recovered",
         "info",
         "All messages are in segments again, after {short_ms} ms without space and {sends} refused sends.",
         ("short_ms", "sends"),
     ),
     EventRow(
-        14,
+        13,
         "removal_failed",
         "warning",
         "Files of group {group} cannot be removed (errno {errno}). This is retried.",
         ("group", "errno"),
     ),
-    EventRow(15, "removals_recovered", "info", "All removals of files that had failed are done.", ()),
+    EventRow(14, "removals_recovered", "info", "All removals of files that had failed are done.", ()),
     EventRow(
-        16,
+        15,
         "trash_failed",
         "warning",
         "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
         ("errno", "bytes"),
     ),
     EventRow(
-        17,
+        16,
         "trash_recovered",
         "info",
         "The trash can be deleted again, and has {bytes} bytes.",
         ("bytes",),
+    ),
+    EventRow(
+        17,
+        "client_disconnected",
+        "debug",
+        "A client that had logged in is disconnected (its port {port}, close reason {reason}).",
+        ("port", "reason"),
     ),
 )
 

@@ -11,6 +11,7 @@ from tests.support.waiting import until
 _PLACE = Place("orders", "events")
 _FOR_DEBUGGING = (
     "client_logged_in",
+    "client_disconnected",
     "stream_created",
     "topic_created",
     "topic_deleted",
@@ -63,6 +64,13 @@ def test_debug_shows_clients_streams_and_topics(make_node: StartNode) -> None:
     until(lambda: bool(node.log("stream_deleted")), "the deletion of the stream")
     (login,) = node.log("client_logged_in")
     assert (login["username"], login["address"]) == (USERNAME, address)
+    # Its port is that of the login; the client closed the connection.
+    gone = node.wait_for_log("client_disconnected")
+    assert (gone["port"], gone["reason"]) == (int(address.rpartition(":")[2]), "client_closed")
+    with node.connect() as stranger:
+        stranger.ping()
+    node.connect_registered().reset()
+    until(lambda: len(node.log("client_disconnected")) == 2, "the end of the second client")
     for event in ("stream_created", "stream_deleted"):
         assert names(node, event) == [{"stream": "orders"}]
     for event in ("topic_created", "topic_deleted"):

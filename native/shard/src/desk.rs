@@ -525,5 +525,10 @@ impl Service for Desk {
         self.replies.release(peer.promised);
         self.metrics.add(Cell::close(reason), 1);
         self.forget_client(peer.client_id);
+        // A login costs the control plane more than this line, and strangers cannot cause it.
+        if peer.bound.is_some() {
+            let fields = [u64::from(peer.address.port()), u64::from(reason.code())];
+            self.tell(Event::ClientDisconnected, fields);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a shard has to say to the log: a bounded ring that loses the newest when nobody reads.
 
 use ng_io::WallMicros;
-use ng_wire::table::event::Event;
+use ng_wire::table::event::{Event, EventLevel};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Events a shard keeps for a reader that is late. A stalled control plane loses what comes after, and the loss is
@@ -34,8 +34,12 @@ pub fn event_ring() -> (EventLog, Consumer<LoggedEvent>) {
 }
 
 impl EventLog {
-    /// Writes one event, or counts it as lost.
+    /// Writes one event, or counts it as lost. Half of the ring is kept for what an operator must know: clients cause
+    /// events for debugging, so without that a thousand clients that leave would cost a warning its place.
     pub fn push(&mut self, event: Event, fields: [u64; 2], wall: WallMicros) {
+        if event.row().level == EventLevel::Debug && self.ring.slots() <= EVENTS / 2 {
+            return;
+        }
         match self.ring.push(LoggedEvent { event, fields, wall }) {
             Ok(()) => self.told += 1,
             Err(_) => self.lost += 1,
@@ -50,5 +54,26 @@ impl EventLog {
     /// Events lost since the start.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_for_debugging_leave_half_of_the_ring_and_are_not_lost_ones() {
+        let (mut log, mut reader) = event_ring();
+        for port in 0..EVENTS as u64 {
+            log.push(Event::ClientDisconnected, [port, 0], WallMicros(1));
+        }
+        assert_eq!((log.told(), log.lost()), (EVENTS as u64 / 2, 0));
+        for shard in 0..EVENTS as u64 {
+            log.push(Event::ShardStopped, [shard, 0], WallMicros(1));
+        }
+        assert_eq!((log.told(), log.lost()), (EVENTS as u64, EVENTS as u64 / 2));
+        reader.pop().expect("the ring is full");
+        log.push(Event::ClientDisconnected, [0, 0], WallMicros(1));
+        assert_eq!(log.told(), EVENTS as u64);
     }
 }

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
@@ -92,9 +93,13 @@ def list_leases(config: FileOption = None, set_: SetOption = None, as_json: Json
     if as_json:
         print(json.dumps(answer["leases"], indent=2))
     else:
-        rows = [tuple(str(each[column]) for column in _COLUMNS) for each in answer["leases"]]
-        print_table(_COLUMNS, rows)
+        shown = [{**each, "expires": _moment(each["expires"])} for each in answer["leases"]]
+        print_table(_COLUMNS, [tuple(str(each[column]) for column in _COLUMNS) for each in shown])
     return status
+
+
+def _moment(micros: int) -> str:
+    return datetime.fromtimestamp(micros // 1_000_000, UTC).isoformat()
 
 
 def _print_cut(answer: Mapping[str, Any], *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x197FBC1A07198B8D
+TABLES_DIGEST: Final = 0x4910845AF4F69913
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 259
 
@@ -1138,115 +1138,115 @@ METRICS: Final[tuple[MetricRow, ...]] = (
 )
 
 EVENTS: Final[tuple[EventRow, ...]] = (
-    EventRow(0, "shard_stopped", "info", "Shard {shard} stopped after {turns} turns.", ("shard", "turns")),
+    EventRow(1, "shard_stopped", "info", "Shard {shard} stopped after {turns} turns.", ("shard", "turns")),
     EventRow(
-        1,
+        2,
         "accept_paused",
         "warning",
         "Accepting paused with {connections} connections open (errno {errno}).",
         ("connections", "errno"),
     ),
     EventRow(
-        2,
+        3,
         "accept_resumed",
         "info",
         "Accepting resumed with {connections} connections open after {pause_ms} ms.",
         ("connections", "pause_ms"),
     ),
     EventRow(
-        3,
+        4,
         "frame_dropped",
         "warning",
         "A frame between shards was dropped (variant {variant}, reason {reason}).",
         ("variant", "reason"),
     ),
     EventRow(
-        4,
+        5,
         "control_plane_stalled",
         "error",
         "The control plane has not answered for {stall_ms} ms.",
         ("stall_ms",),
     ),
     EventRow(
-        5,
+        6,
         "control_plane_recovered",
         "info",
         "The control plane answers again after {stall_ms} ms.",
         ("stall_ms",),
     ),
     EventRow(
-        6,
+        7,
         "shard_stalled",
         "error",
         "Shard {shard} has not turned for {stall_ms} ms.",
         ("shard", "stall_ms"),
     ),
     EventRow(
-        7,
+        8,
         "watchdog_unreachable",
         "error",
         "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
         ("errno",),
     ),
     EventRow(
-        8,
+        9,
         "answers_cut",
         "warning",
         "Shard {shard} stopped with answers owed on {connections} connections.",
         ("shard", "connections"),
     ),
     EventRow(
-        9,
+        10,
         "messages_damaged",
         "error",
         "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
         ("group", "offset"),
     ),
     EventRow(
-        10,
+        11,
         "space_short",
         "error",
         "The disk is full: {partitions} partitions and {bytes} bytes of messages wait for space, in memory and in the journal.",
         ("partitions", "bytes"),
     ),
     EventRow(
-        11,
+        12,
         "sends_refused_for_space",
         "error",
         "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
         ("sends", "partitions"),
     ),
     EventRow(
-        12,
+        13,
         "space_recovered",
         "info",
         "All messages are in segments again, after {short_ms} ms without space and {sends} refused sends.",
         ("short_ms", "sends"),
     ),
     EventRow(
-        13,
+        14,
         "removal_failed",
         "warning",
         "Files of group {group} cannot be removed (errno {errno}). This is retried.",
         ("group", "errno"),
     ),
-    EventRow(14, "removals_recovered", "info", "All removals of files that had failed are done.", ()),
+    EventRow(15, "removals_recovered", "info", "All removals of files that had failed are done.", ()),
     EventRow(
-        15,
+        16,
         "trash_failed",
         "warning",
         "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
         ("errno", "bytes"),
     ),
     EventRow(
-        16,
+        17,
         "trash_recovered",
         "info",
         "The trash can be deleted again, and has {bytes} bytes.",
         ("bytes",),
     ),
     EventRow(
-        17,
+        18,
         "client_disconnected",
         "debug",
         "A client that had logged in is disconnected (its port {port}, close reason {reason}).",

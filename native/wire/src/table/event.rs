@@ -71,54 +71,54 @@ macro_rules! events {
 }
 
 events! {
-    ShardStopped = 0, "shard_stopped", Info, "Shard {shard} stopped after {turns} turns.", "shard", "turns";
-    AcceptPaused = 1, "accept_paused", Warning,
+    ShardStopped = 1, "shard_stopped", Info, "Shard {shard} stopped after {turns} turns.", "shard", "turns";
+    AcceptPaused = 2, "accept_paused", Warning,
         "Accepting paused with {connections} connections open (errno {errno}).",
         "connections", "errno";
-    AcceptResumed = 2, "accept_resumed", Info,
+    AcceptResumed = 3, "accept_resumed", Info,
         "Accepting resumed with {connections} connections open after {pause_ms} ms.",
         "connections", "pause_ms";
-    FrameDropped = 3, "frame_dropped", Warning,
+    FrameDropped = 4, "frame_dropped", Warning,
         "A frame between shards was dropped (variant {variant}, reason {reason}).",
         "variant", "reason";
-    ControlPlaneStalled = 4, "control_plane_stalled", Error,
+    ControlPlaneStalled = 5, "control_plane_stalled", Error,
         "The control plane has not answered for {stall_ms} ms.",
         "stall_ms";
-    ControlPlaneRecovered = 5, "control_plane_recovered", Info,
+    ControlPlaneRecovered = 6, "control_plane_recovered", Info,
         "The control plane answers again after {stall_ms} ms.",
         "stall_ms";
-    ShardStalled = 6, "shard_stalled", Error,
+    ShardStalled = 7, "shard_stalled", Error,
         "Shard {shard} has not turned for {stall_ms} ms.",
         "shard", "stall_ms";
-    WatchdogUnreachable = 7, "watchdog_unreachable", Error,
+    WatchdogUnreachable = 8, "watchdog_unreachable", Error,
         "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
         "errno";
-    AnswersCut = 8, "answers_cut", Warning,
+    AnswersCut = 9, "answers_cut", Warning,
         "Shard {shard} stopped with answers owed on {connections} connections.",
         "shard", "connections";
-    MessagesDamaged = 9, "messages_damaged", Error,
+    MessagesDamaged = 10, "messages_damaged", Error,
         "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
         "group", "offset";
-    SpaceShort = 10, "space_short", Error,
+    SpaceShort = 11, "space_short", Error,
         "The disk is full: {partitions} partitions and {bytes} bytes of messages wait for space, in memory and in the journal.",
         "partitions", "bytes";
-    SendsRefused = 11, "sends_refused_for_space", Error,
+    SendsRefused = 12, "sends_refused_for_space", Error,
         "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
         "sends", "partitions";
-    SpaceRecovered = 12, "space_recovered", Info,
+    SpaceRecovered = 13, "space_recovered", Info,
         "All messages are in segments again, after {short_ms} ms without space and {sends} refused sends.",
         "short_ms", "sends";
-    RemovalFailed = 13, "removal_failed", Warning,
+    RemovalFailed = 14, "removal_failed", Warning,
         "Files of group {group} cannot be removed (errno {errno}). This is retried.",
         "group", "errno";
-    RemovalsRecovered = 14, "removals_recovered", Info, "All removals of files that had failed are done.";
-    TrashFailed = 15, "trash_failed", Warning,
+    RemovalsRecovered = 15, "removals_recovered", Info, "All removals of files that had failed are done.";
+    TrashFailed = 16, "trash_failed", Warning,
         "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
         "errno", "bytes";
-    TrashRecovered = 16, "trash_recovered", Info,
+    TrashRecovered = 17, "trash_recovered", Info,
         "The trash can be deleted again, and has {bytes} bytes.",
         "bytes";
-    ClientDisconnected = 17, "client_disconnected", Debug,
+    ClientDisconnected = 18, "client_disconnected", Debug,
         "A client that had logged in is disconnected (its port {port}, close reason {reason}).",
         "port", "reason";
 }

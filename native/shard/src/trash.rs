@@ -201,3 +201,36 @@ pub fn run<E: Environment>(environment: &E, mut trash: Trash<E>, link: &TrashLin
 fn until(now: Instant, due: Instant) -> Duration {
     if due > now { due - now } else { Duration::ZERO }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_comes_before_news_and_news_before_a_pause() {
+        let link = TrashLink::default();
+        link.entry_came();
+        assert_eq!(link.wait(Rest::ForNews), Call::Survey);
+        assert_eq!(link.wait(Rest::For(Duration::ZERO)), Call::GoOn, "news is told once");
+        link.entry_came();
+        link.end();
+        assert_eq!(link.wait(Rest::Pause), Call::End);
+    }
+
+    #[test]
+    fn space_is_short_on_a_disk_that_is_nearly_full_and_while_a_shard_waits() {
+        let link = TrashLink::default();
+        let is_short = |link: &TrashLink| link.is_short(&link.orders());
+        link.space_sampled(10, 100);
+        assert!(!is_short(&link));
+        link.space_sampled(9, 100);
+        assert!(is_short(&link));
+        link.space_sampled(50, 100);
+        link.shard_is_short(true);
+        link.shard_is_short(true);
+        link.shard_is_short(false);
+        assert!(is_short(&link), "another shard waits");
+        link.shard_is_short(false);
+        assert!(!is_short(&link));
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ng_io::Environment;
+use ng_io::{Driver, Environment};
 use ng_shard::log::{LogAnswer, PollStrategy};
 use ng_wire::replica::{LogOperation, PartitionOp};
 
@@ -21,6 +21,21 @@ fn full(seed: u64) -> Node {
     }
     node.until("a lack of space", |node| (node.log.disk_figures().waits_for_space > 0).then_some(()));
     node
+}
+
+/// Sends until not even the smallest batch is taken.
+fn fill_journal(node: &mut Node) {
+    let mut id = 6;
+    for size in [500_000, 50_000, 5_000, 1_000, 1] {
+        for _ in 0..2_000 {
+            match node.ask(LogOperation::Batch, &batch(id, &[size])) {
+                LogAnswer::Done { .. } => id += 1,
+                LogAnswer::Busy => break,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert_eq!(node.ask(LogOperation::Batch, &batch(id, &[1])), LogAnswer::Busy);
 }
 
 #[test]
@@ -61,20 +76,39 @@ fn a_node_starts_and_goes_on_without_space() {
 #[test]
 fn a_partition_is_purged_when_producers_have_filled_the_journal() {
     let mut node = full(31);
-    let mut id = 6;
-    for size in [500_000, 50_000, 5_000, 1_000, 1] {
-        for _ in 0..2_000 {
-            match node.ask(LogOperation::Batch, &batch(id, &[size])) {
-                LogAnswer::Done { .. } => id += 1,
-                LogAnswer::Busy => break,
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-    assert_eq!(node.ask(LogOperation::Batch, &batch(id, &[1])), LogAnswer::Busy);
+    fill_journal(&mut node);
     let (operation, body) = PartitionOp::Purge { generation: 1 }.encode();
     assert!(matches!(node.ask(operation, &body), LogAnswer::Done { .. }), "there is room for that");
     assert_eq!(node.log.partition(GROUP).map(|state| state.purge_generation), Some(1));
     node.environment.set_capacity(u64::MAX);
     node.until("room", |node| (node.log.disk_figures().unflushed_bytes == 0).then_some(()));
+}
+
+#[test]
+fn the_journal_leaves_space_to_segments_that_wait_for_it() {
+    let mut node = full(32);
+    let files = |node: &Node| {
+        let names = node.environment.file_names();
+        names.iter().filter(|name| name.to_string_lossy().contains("/journal-")).count()
+    };
+    let before = files(&node);
+    // More than a quarter of a file: with room for it the ring would have grown.
+    for id in 6..36 {
+        node.send(id, &[50_000]);
+    }
+    node.rest(Duration::from_secs(1));
+    assert_eq!(files(&node), before);
+    node.environment.set_capacity(u64::MAX);
+    node.until("room", |node| (node.log.disk_figures().unflushed_bytes == 0).then_some(()));
+}
+
+#[test]
+fn a_full_journal_on_a_full_disk_is_no_reason_to_try_without_pause() {
+    let mut node = full(33);
+    fill_journal(&mut node);
+    let mut node = node.restart();
+    let before = node.driver.counters().operations;
+    node.rest(Duration::from_secs(3));
+    let operations = node.driver.counters().operations - before;
+    assert!(operations < 1_000, "{operations}");
 }

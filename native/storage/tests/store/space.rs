@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ng_io::Environment;
 use ng_io::simulated::Faults;
-use ng_storage::home::Home;
+use ng_storage::home::{Home, METADATA_GROUP};
+use ng_storage::metadata_state::MetadataState;
 use ng_storage::store::Effect;
 
 use crate::expected::{Log, Said, check};
@@ -142,4 +143,25 @@ fn a_removal_that_fails_is_told_backed_off_and_done_in_the_end() {
     environment.machine.set_faults(Faults::default());
     rig.hear("it is done", |effect| matches!(effect, Effect::Truncated { group: 7 }));
     assert_eq!(rig.store.waits_for_removals(), 0);
+}
+
+#[test]
+fn a_file_that_finds_no_space_leaves_nothing_behind() {
+    let environment = Mortal::new(6);
+    let (mut rig, _) = filled(&environment);
+    // Without the reserve, and with room for half of what is to be written.
+    rig.act(|store, effects| store.truncate_prefix(7, 0, 10, effects));
+    rig.hear("it is done", |effect| matches!(effect, Effect::Truncated { group: 7 }));
+    environment.machine.set_capacity(used(&environment) + 2_000);
+    let state = MetadataState {
+        group: METADATA_GROUP,
+        op: 5,
+        chain: 1,
+        clients: vec![1; 1_000],
+        machine: vec![2; 4_000],
+    };
+    rig.act(|store, effects| store.write_state(&state, effects));
+    rig.hear("it is given up", |effect| matches!(effect, Effect::GivenUp { group: METADATA_GROUP }));
+    let left = environment.machine.file_names();
+    assert!(left.iter().all(|name| name.extension().is_none_or(|extension| extension != "new")), "{left:?}");
 }

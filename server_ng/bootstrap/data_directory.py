@@ -59,10 +59,13 @@ class DataDirectory:
     def take(cls, path: Path, runtime_path: Path) -> Self:
         """Makes the directories and takes the lock; raises `StartError`.
 
+        A directory in the format of another build is refused before anything in it is touched.
+
         A runtime directory elsewhere has a lock of its own: two servers with one would give out each other's
         addresses and passwords.
         """
         refuse_iggy_data(path)
+        _refuse_other_format(path)
         _make(path, "system.path")
         _make(runtime_path, "system.runtime.path")
         lock = _lock(path / _LOCK_NAME, "system.path")
@@ -163,6 +166,21 @@ def _delete(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _refuse_other_format(path: Path) -> None:
+    """Raises `StartError` if another build wrote LAYOUT. What else may be wrong with it, the engine says."""
+    try:
+        layout = (path / _LAYOUT_NAME).read_bytes()
+    except OSError:
+        return
+    text, _, _ = binding.describe_file("layout", 0, len(layout), layout)
+    line = json.loads(text.splitlines()[0]) if text else {}
+    if line.get("refused") == "version":
+        raise StartError(
+            f"The data directory {path} cannot be opened: the version of its LAYOUT is {line['reason']}: "
+            "start the build that wrote it, or move the directory away to begin with an empty one."
+        )
 
 
 def _lock(path: Path, setting: str) -> int:

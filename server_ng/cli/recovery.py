@@ -1,15 +1,21 @@
 """``server-ng recover``: what a stopped server has lost, and going on without it."""
 
+import re
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["recover"]
+
+_FROM: Final = "from"
+"""The word of a line about where the known messages of a partition end."""
+_GROUP: Final = re.compile(r"\.group-([0-9a-f]{16})\.")
 
 DirectoryArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="DIR", help="The data directory of a server that is stopped.")
@@ -31,6 +37,7 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
     from server_ng import binding
     from server_ng.bootstrap.data_directory import DataDirectory
     from server_ng.bootstrap.errors import StartError
+    from server_ng.bootstrap.stored_partitions import stored_partitions
 
     if not (directory / "LAYOUT").exists():
         print(f"server-ng: {directory} is no data directory: it has no LAYOUT", file=sys.stderr)
@@ -48,16 +55,35 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
         if not name:
             print(f"server-ng: {meaning}", file=sys.stderr)
             return int(word)
+    ends = [(int(group, 16), int(offset)) for group, word, offset in losses if word == _FROM]
+    losses = [loss for loss in losses if loss[1] != _FROM]
     if not losses:
         print(f"Nothing is lost in {directory}.")
         return ExitStatus.CLEAN
+    partitions = stored_partitions(directory)
     for name, _, meaning in losses:
-        print(f"{name}\n    {meaning}")
+        print(f"{name}{_partition_of(name, partitions)}\n    {meaning}")
+    _print_ends(ends, partitions)
     if accept:
         print("This is accepted. The next start goes on without it.")
         return ExitStatus.CLEAN
     _print_advice(directory, losses)
     return ExitStatus.DAMAGED_DATA
+
+
+def _partition_of(name: str, partitions: Mapping[int, str]) -> str:
+    """The partition that a loss is of, in brackets, if its name has a group and that has a name."""
+    group = _GROUP.search(name)
+    partition = partitions.get(int(group[1], 16)) if group else None
+    return f" ({partition})" if partition else ""
+
+
+def _print_ends(ends: list[tuple[int, int]], partitions: Mapping[int, str]) -> None:
+    """Where a loss that names no partition may have begun in each of them."""
+    if ends:
+        print("\nOf these partitions, messages may be lost from this offset on:")
+    for group, offset in ends:
+        print(f"    {partitions.get(group, f'partition group {group:016x}')}: {offset}")
 
 
 def _print_advice(directory: Path, losses: list[tuple[str, str, str]]) -> None:

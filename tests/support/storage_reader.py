@@ -129,14 +129,18 @@ def superblock_copies(data: bytes) -> list[dict[str, int]]:
             "manifest_checksum": _wide(page[136:152]),
         }
         fields["incarnation"], fields["manifest_sequence"] = struct.unpack_from("<QQ", page, 120)
+        ring = ("journal_file_bytes", "journal_files", "synced_file", "synced_sequence")
+        fields |= dict(zip(ring, struct.unpack_from("<QIIQ", page, 152), strict=True))
+        fields["synced_checksum"] = _wide(page[176:192])
         tail = (
-            "journal_file_bytes",
             "frame_bytes_max",
             "pipeline_depth",
             "client_table_slots",
             "consumer_offsets_max",
+            "node_number",
+            "node_count",
         )
-        fields |= dict(zip(tail, struct.unpack_from("<QIIII", page, 152), strict=True))
+        fields |= dict(zip(tail, struct.unpack_from("<IIIIBB", page, 192), strict=True))
         copies.append(fields)
     return copies
 

@@ -13,6 +13,8 @@ use crate::status::{Failure, Status};
 
 /// Fills `buffer` with what the journals of the data directory at `path` have lost, three lines for each loss: its name,
 /// `acceptable` or `final`, what it means. With `names`, one in each line, which must be all of these, they are accepted.
+/// After them come three lines for each partition that a loss without a group may have hit: the group in hexadecimal, `from`,
+/// the first offset that may be lost.
 ///
 /// Where that is refused there are three lines as well: nothing, the status that the process ends with, why.
 ///
@@ -54,9 +56,12 @@ fn recover(home: &Home, names: &[String]) -> Result<String, BootError> {
         accept(&PosixEnvironment, home, names)?;
     }
     let mut text = String::new();
-    for loss in found {
+    for loss in found.losses {
         let word = if loss.acceptable { "acceptable" } else { "final" };
         writeln!(text, "{}\n{word}\n{}", loss.name, loss.meaning).expect("a String takes everything");
+    }
+    for end in found.ends {
+        writeln!(text, "{:016x}\nfrom\n{}", end.group, end.offset).expect("a String takes everything");
     }
     Ok(text)
 }

@@ -142,7 +142,11 @@ impl<E: Environment> Journal<E> {
     fn work(&mut self) {
         self.core.start(&mut self.effects);
         self.shell.perform(&mut self.driver, &mut self.effects);
-        self.effects.clear();
+        for effect in std::mem::take(&mut self.effects) {
+            if let Effect::Enlist { .. } = effect {
+                self.core.step(Event::Enlisted, &mut self.effects);
+            }
+        }
         let wait = if self.core.is_quiet() && self.core.files() > 1 {
             Wait::Now
         } else {

@@ -16,6 +16,7 @@ use ng_shard::log::{Executed, GroupLimits, LogIdentity, LogParts, MetadataMachin
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::home::Home;
 use ng_storage::journal::Limits as JournalLimits;
+use ng_storage::layout::Member;
 use ng_storage::store::StoreLimits;
 use ng_storage::superblock::Genesis;
 use ng_vsr::{ClientLimits, Limits, Status, Timing};
@@ -105,7 +106,9 @@ fn start(folder: &Path) -> Shard {
     let environment = PosixEnvironment;
     let home = Home::new(folder.join("data"));
     let directory = DataDirectory::new(environment, home.clone(), SETTINGS);
-    let layout = directory.found(Identity { cluster: 1, node: 1 }, 1, &mut || 7).expect("an empty folder");
+    let layout = directory
+        .found(Identity { cluster: 1, node: 1, member: Member::STANDALONE }, 1, &mut || 7)
+        .expect("an empty folder");
     let mut driver =
         environment.driver(DriverLimits { operations_max: 256, handles_max: 256 }).expect("a driver");
     let shard = directory.open_shard(&mut driver, &layout, 0).expect("it was founded just now");

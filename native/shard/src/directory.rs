@@ -14,10 +14,10 @@ use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
 use ng_storage::journal::Limits as JournalLimits;
 use ng_storage::journal::shell::TOKENS as JOURNAL_TOKENS;
-use ng_storage::layout::Layout;
+use ng_storage::layout::{Layout, Member};
 use ng_storage::resharding::Resharding;
 use ng_storage::store::StoreLimits;
-use ng_storage::superblock::Genesis;
+use ng_storage::superblock::{Genesis, JOURNAL_FILES_MAX};
 use ng_vsr::{ClientLimits, Limits, Ticks, Timing};
 use ng_wire::table::exit_status::ExitStatus;
 
@@ -111,8 +111,8 @@ impl<E: Environment> Directory<E> {
         let parts = LogParts {
             identity: LogIdentity {
                 cluster: self.layout.cluster,
-                node: 0,
-                nodes: 1,
+                node: self.layout.member.number,
+                nodes: self.layout.member.count,
                 shard: shard.0,
                 shards,
                 incarnation: opened.superblock.incarnation,
@@ -158,7 +158,8 @@ impl<E: Environment> Directory<E> {
 
 /// What a log asks of the driver of its shard, besides what the connections ask.
 pub fn driver_limits(settings: &Settings) -> DriverLimits {
-    let files = settings.journal_files_max as usize + SEGMENTS_OPEN;
+    // A change of the shard count may have left more files than the settings allow to grow to.
+    let files = settings.journal_files_max.max(JOURNAL_FILES_MAX) as usize + SEGMENTS_OPEN;
     DriverLimits { operations_max: 2 * PASSING, handles_max: files + PASSING }
 }
 
@@ -208,7 +209,7 @@ fn store_limits(frame_bytes_max: u32) -> StoreLimits {
 fn found<E: Environment>(storage: &DataDirectory<E>, shards: u32) -> Result<Layout, Ending> {
     let mut numbers = random_numbers(shards as usize + 2)?;
     let mut next = || numbers.pop().unwrap_or_default();
-    let identity = Identity { cluster: next(), node: next() };
+    let identity = Identity { cluster: next(), node: next(), member: Member::STANDALONE };
     Ok(storage.found(identity, shards, &mut next)?)
 }
 

@@ -64,19 +64,6 @@ impl Ending {
     pub fn of_log(refusal: &LogRefusal, directory: &Path) -> Self {
         let shown = directory.display();
         match refusal {
-            LogRefusal::Damaged { losses, .. } => {
-                let data = directory.ancestors().nth(2).unwrap_or(directory).display();
-                let reason = format!(
-                    "the journal in {shown} has lost what was acknowledged: {}. Restore the data directory from a copy that \
-                     was made while the server was stopped, or see with `server-ng recover {data}` what going on without it \
-                     means",
-                    losses.join(", ")
-                );
-                Self::new(ExitStatus::DamagedData, reason)
-            }
-            LogRefusal::NotAlone(_) => {
-                Self::new(ExitStatus::DamagedData, format!("{refusal}. Remove {shown}/accepted-loss"))
-            }
             LogRefusal::State(group) => {
                 let reason = format!(
                     "the state of group {group:016x} that the manifest in {shown} names cannot be read. Restore the data \

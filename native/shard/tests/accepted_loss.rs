@@ -13,13 +13,13 @@ use ng_shard::log::{
     Executed, GroupLimits, LogAnswer, LogIdentity, LogParts, LogRefusal, LogRequest, MetadataMachine,
     Outgoing, ShardLog, Ticket,
 };
-use ng_storage::accepted_loss::{OFFSETS_SKIPPED, accept, losses};
+use ng_storage::accepted_loss::{Lost, OFFSETS_SKIPPED, accept, losses};
 use ng_storage::boot::BootError;
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
 use ng_storage::journal::Limits as JournalLimits;
-use ng_storage::layout::JournalName;
+use ng_storage::layout::{JournalName, Member};
 use ng_storage::store::StoreLimits;
 use ng_storage::superblock::Genesis;
 use ng_vsr::{ClientLimits, Limits, Timing};
@@ -97,9 +97,9 @@ fn start(environment: &SimulatedEnvironment) -> Result<Process, Refused> {
     let directory = DataDirectory::new(environment.clone(), home(), SETTINGS);
     let layout = match directory.layout().map_err(Refused::Directory)? {
         LayoutState::Complete(layout) => layout,
-        LayoutState::Nothing => {
-            directory.found(Identity { cluster: 1, node: 2 }, 1, &mut || 7).map_err(Refused::Directory)?
-        }
+        LayoutState::Nothing => directory
+            .found(Identity { cluster: 1, node: 2, member: Member::STANDALONE }, 1, &mut || 7)
+            .map_err(Refused::Directory)?,
     };
     let mut driver =
         environment.driver(DriverLimits { operations_max: 64, handles_max: 64 }).expect("a driver");
@@ -272,6 +272,7 @@ fn places(environment: &SimulatedEnvironment) -> Vec<usize> {
 fn names(environment: &SimulatedEnvironment) -> Vec<String> {
     let found = losses(environment, &home()).expect("a directory");
     environment.kill();
+    let Lost { losses: found, .. } = found;
     assert!(found.iter().all(|loss| loss.acceptable && !loss.name.contains(' ')), "{found:?}");
     found.into_iter().map(|loss| loss.name).collect()
 }
@@ -292,7 +293,9 @@ fn a_loss_that_was_accepted_by_name_is_gone_on_over() {
                 assert!(grown(last, process.work(9)), "byte {place}");
                 continue;
             }
-            Err(Refused::Log(LogRefusal::Damaged { losses, .. })) => losses,
+            Err(Refused::Directory(BootError::Lost { losses, .. })) => {
+                losses.into_iter().map(|loss| loss.name).collect::<Vec<_>>()
+            }
             Err(other) => panic!("byte {place}: {other:?}"),
         };
         environment.kill();
@@ -330,7 +333,7 @@ fn a_loss_that_was_accepted_by_name_is_gone_on_over() {
         );
         drop(process);
         environment.kill();
-        assert_eq!(losses(&environment, &home()), Ok(Vec::new()));
+        assert_eq!(losses(&environment, &home()), Ok(Lost::default()));
         named.extend(names);
     }
     assert!(refused > 10, "{refused}");
@@ -352,7 +355,7 @@ fn no_session_gets_the_number_of_one_that_was_lost() {
         environment.kill();
         assert!(environment.rot(&journal(), place, 1));
         if let Err(told) = start(&environment) {
-            assert!(matches!(told, Refused::Log(LogRefusal::Damaged { .. })), "byte {place}: {told:?}");
+            assert!(matches!(told, Refused::Directory(BootError::Lost { .. })), "byte {place}: {told:?}");
             environment.kill();
             accept(&environment, &home(), &names(&environment)).expect("exactly what is lost");
             refused += 1;

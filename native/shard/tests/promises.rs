@@ -20,7 +20,7 @@ use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
 use ng_storage::journal::Limits as JournalLimits;
-use ng_storage::layout::JournalName;
+use ng_storage::layout::{JournalName, Member};
 use ng_storage::store::StoreLimits;
 use ng_storage::superblock::Genesis;
 use ng_vsr::{ClientLimits, Limits, Status, Timing};
@@ -137,7 +137,11 @@ fn open(
     let layout = match directory.layout().expect("a directory") {
         LayoutState::Complete(layout) => layout,
         LayoutState::Nothing => {
-            let identity = Identity { cluster: 1, node: u128::from(node) + 1 };
+            let identity = Identity {
+                cluster: 1,
+                node: u128::from(node) + 1,
+                member: Member { number: node, count: NODES },
+            };
             directory.found(identity, 1, &mut || 7).expect("a healthy disk")
         }
     };

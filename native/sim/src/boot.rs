@@ -13,7 +13,7 @@ use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
 use ng_storage::journal::Limits as JournalLimits;
-use ng_storage::layout::Layout;
+use ng_storage::layout::{Layout, Member};
 use ng_storage::resharding::Resharding;
 use ng_storage::store::StoreLimits;
 use ng_storage::store::plan::PlanFault;
@@ -62,7 +62,7 @@ pub(crate) enum Refused {
 impl Refused {
     /// Whether the disk failed, and may not the next time.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Self::Directory(BootError::Io(_)) | Self::Log(LogRefusal::Damaged { .. }))
+        matches!(self, Self::Directory(BootError::Io(_) | BootError::Lost { .. }))
     }
 
     /// Whether there was no space for what a start has to write.
@@ -103,7 +103,8 @@ fn open_node(node: &Node, plan: &Plan, founding: bool) -> Result<Vec<Shard>, Ref
     let layout = match directory.layout().map_err(Refused::Directory)? {
         LayoutState::Complete(layout) => layout,
         _ => {
-            let identity = Identity { cluster: plan.seed.into(), node: u128::from(node.number) + 1 };
+            let member = Member { number: node.number, count: plan.nodes() };
+            let identity = Identity { cluster: plan.seed.into(), node: u128::from(node.number) + 1, member };
             let mut random = || u128::from(chance.next()) << 64 | u128::from(chance.next());
             let founded = directory.found(identity, node.shard_count.into(), &mut random);
             founded.map_err(Refused::Directory)?

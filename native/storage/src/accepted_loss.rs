@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use ng_io::Environment;
 use ng_wire::primitive::{put_u64, put_u128};
 
-use crate::boot::{BootError, DRIVER, Hands};
+use crate::boot::{BootError, DRIVER, Hands, READER};
 use crate::bytes::Fields;
 use crate::data_directory::{DataDirectory, Settings, read_manifest};
 use crate::envelope::Kind;
 use crate::founding::LayoutState;
 use crate::home::{Home, METADATA_GROUP, ShardHome};
 use crate::journal::Limits;
-use crate::journal::recovery::{Cut, Damage, Recovered};
-use crate::journal::shell::JournalShell;
+use crate::journal::recovery::{Cut, Damage, FileFault, LostFile, Recovered};
+use crate::journal::shell::file_name;
 use crate::layout::{JournalName, Layout};
 use crate::manifest::GroupEntry;
 use crate::record::{RecordHeader, RecordKind};
@@ -25,7 +25,8 @@ use crate::store::plan::{Plan, Step, replace};
 use crate::superblock::Superblock;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "accepted loss", magic: *b"NGACCEPT", size: (HEAD, 64 << 20) };
+pub const KIND: Kind =
+    Kind { name: "accepted loss", magic: *b"NGACCEPT", version: 1, size: (HEAD, 64 << 20) };
 
 /// Offsets that each partition of the shard passes over: more than any ring of journal files has room for messages, of which
 /// each takes 48 bytes or more. What was given out since the manifest in force is or was in the ring.
@@ -33,10 +34,10 @@ pub const OFFSETS_SKIPPED: u64 = 1 << 40;
 
 const HEAD: usize = 64;
 
-/// What `recover` asks of a journal: it appends nothing. The bytes of a file are those of the superblock.
+/// What `recover` asks of a journal: it appends nothing. Number and bytes of the files are those of the superblock.
 const LIMITS: Limits = Limits {
     file_bytes: 0,
-    files_max: 128,
+    files_max: 0,
     block_bytes_target: 1 << 20,
     queued_bytes_max: 1 << 20,
     window_max: 1 << 20,
@@ -52,6 +53,26 @@ pub struct NamedLoss {
     pub meaning: String,
     /// Whether a node can go on without it.
     pub acceptable: bool,
+    /// The number of the journal's file that it was in, if that is known.
+    pub file: Option<u32>,
+}
+
+/// Where the messages of a partition end of which nothing is lost, after a loss that names no partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownEnd {
+    /// The partition's group.
+    pub group: u64,
+    /// The first offset that may be lost.
+    pub offset: u64,
+}
+
+/// What a data directory has lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Each loss by its name.
+    pub losses: Vec<NamedLoss>,
+    /// Of each partition that a nameless loss may have hit: where it can have begun.
+    pub ends: Vec<KnownEnd>,
 }
 
 /// An operator's word.
@@ -96,10 +117,11 @@ impl AcceptedLoss {
 }
 
 /// Lists everything that the journals of the directory at `home` have lost. Changes nothing.
-pub fn losses<E: Environment>(environment: &E, home: &Home) -> Result<Vec<NamedLoss>, BootError> {
-    let mut all = Vec::new();
+pub fn losses<E: Environment>(environment: &E, home: &Home) -> Result<Lost, BootError> {
+    let mut all = Lost::default();
     for shard in damaged_shards(environment, home)? {
-        all.extend(shard.losses);
+        all.losses.extend(shard.lost.losses);
+        all.ends.extend(shard.lost.ends);
     }
     Ok(all)
 }
@@ -107,7 +129,7 @@ pub fn losses<E: Environment>(environment: &E, home: &Home) -> Result<Vec<NamedL
 /// Accepts the losses of these names, which must be all there are.
 pub fn accept<E: Environment>(environment: &E, home: &Home, names: &[String]) -> Result<(), BootError> {
     let shards = damaged_shards(environment, home)?;
-    let found = || shards.iter().flat_map(|shard| &shard.losses);
+    let found = || shards.iter().flat_map(|shard| &shard.lost.losses);
     let is_all = found().all(|loss| loss.acceptable && names.contains(&loss.name));
     let is_only = names.iter().all(|name| found().any(|loss| loss.name == *name));
     if !is_all || !is_only {
@@ -116,8 +138,8 @@ pub fn accept<E: Environment>(environment: &E, home: &Home, names: &[String]) ->
     }
     let mut driver = environment.driver(DRIVER).map_err(BootError::io(home.root()))?;
     let mut hands = Hands::new(environment, &mut driver, 0);
-    for shard in shards.into_iter().filter(|shard| !shard.losses.is_empty()) {
-        let names = shard.losses.into_iter().map(|loss| loss.name).collect();
+    for shard in shards.into_iter().filter(|shard| !shard.lost.losses.is_empty()) {
+        let names = shard.lost.losses.into_iter().map(|loss| loss.name).collect();
         let Superblock { journal, manifest, .. } = shard.superblock;
         let accepted = AcceptedLoss { journal, manifest: manifest.sequence, names };
         let mut plan = Plan::new();
@@ -143,7 +165,7 @@ pub(crate) fn take<E: Environment>(
         return Err(BootError::Foreign { path, what: "journal" });
     }
     let cuts = recovered.cuts(&anchors(entries));
-    let losses = name_all(superblock.shard, recovered, &cuts);
+    let losses = name_all(superblock.shard, entries, recovered, &cuts);
     if losses.is_empty() && superblock.manifest.sequence > accepted.manifest {
         hands.run(vec![Step::Remove(path), Step::SyncDirectory(home.directory().to_owned())])?;
         return Ok(0);
@@ -162,14 +184,47 @@ pub fn losses_of(shard: u32, entries: &[GroupEntry], recovered: &Recovered) -> V
     if recovered.damage.is_empty() {
         return Vec::new();
     }
-    name_all(shard, recovered, &recovered.cuts(&anchors(entries)))
+    name_all(shard, entries, recovered, &recovered.cuts(&anchors(entries)))
+}
+
+/// Of each partition of a shard: the first offset that may be lost, if something is lost that names no partition.
+fn known_ends(entries: &[GroupEntry], recovered: &Recovered) -> Vec<KnownEnd> {
+    let is_nameless = |damage: &Damage| matches!(damage, Damage::File(_) | Damage::Blocks { .. });
+    if !recovered.damage.iter().any(is_nameless) {
+        return Vec::new();
+    }
+    let cuts: BTreeMap<u64, u64> =
+        recovered.cuts(&anchors(entries)).iter().map(|cut| (cut.group, cut.first)).collect();
+    let known = entries.iter().map(|entry| entry.group).chain(recovered.found().map(|group| group.group));
+    let mut groups: Vec<u64> =
+        known.filter(|group| *group != METADATA_GROUP && !recovered.closed().contains(group)).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let end = |group| {
+        let first = cuts.get(&group).copied().unwrap_or(u64::MAX);
+        KnownEnd { group, offset: next_offset(group, first, entries, recovered) }
+    };
+    groups.into_iter().map(end).collect()
+}
+
+/// The offset behind the last message of a partition that an op before `first` gave one to.
+fn next_offset(group: u64, first: u64, entries: &[GroupEntry], recovered: &Recovered) -> u64 {
+    let found = recovered.found().find(|found| found.group == group);
+    let installed = found.and_then(|found| found.install.as_ref()).map(|(_, install)| &install.state);
+    let installed = installed.and_then(|state| GroupEntry::from_bytes(state).ok());
+    let kept = entries.iter().find(|entry| entry.group == group).into_iter().chain(&installed);
+    let behind = kept.map(|entry| entry.last_offset.wrapping_add(1).max(entry.first_offset));
+    let prepares = found.into_iter().flat_map(|found| &found.prepares);
+    let batches =
+        prepares.filter(|prepare| prepare.header.op < first).filter_map(|prepare| prepare.next_offset);
+    behind.chain(batches).max().unwrap_or(0)
 }
 
 /// A shard as `recover` finds it.
 struct FoundShard {
     home: ShardHome,
     superblock: Superblock,
-    losses: Vec<NamedLoss>,
+    lost: Lost,
 }
 
 fn damaged_shards<E: Environment>(environment: &E, home: &Home) -> Result<Vec<FoundShard>, BootError> {
@@ -197,28 +252,26 @@ fn find_shard<E: Environment>(
 ) -> Result<FoundShard, BootError> {
     let (environment, home) = (&directory.environment, directory.home.shard(name));
     // A driver of its own: the files are let go with it.
-    let mut driver = environment.driver(DRIVER).map_err(BootError::io(home.directory()))?;
+    let mut driver = environment.driver(READER).map_err(BootError::io(home.directory()))?;
     let mut hands = Hands::new(environment, &mut driver, 0);
     let (_, superblocks) = directory.identify(&mut hands, &home, layout, name)?;
     let superblock = *superblocks.current();
     let entries = read_manifest(&mut hands, &home, &superblock)?;
-    let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
-    let journal = directory.journal_home(&home, superblock.journal);
-    let limits = Limits { file_bytes: superblock.journal_file_bytes, ..LIMITS };
-    let (_, recovered) = JournalShell::recover(environment.clone(), hands.driver, journal, limits, &floors)
-        .map_err(|fault| BootError::journal(home.directory(), fault))?;
+    let (_, recovered) = directory.read_journal(&mut hands, &home, &superblock, &entries)?;
     let losses = losses_of(superblock.shard, &entries, &recovered);
-    Ok(FoundShard { home, superblock, losses })
+    let ends = known_ends(&entries, &recovered);
+    Ok(FoundShard { home, superblock, lost: Lost { losses, ends } })
 }
 
 fn anchors(entries: &[GroupEntry]) -> BTreeMap<u64, RecordHeader> {
     entries.iter().map(|entry| (entry.group, entry.anchor)).collect()
 }
 
-fn name_all(shard: u32, recovered: &Recovered, cuts: &[Cut]) -> Vec<NamedLoss> {
+fn name_all(shard: u32, entries: &[GroupEntry], recovered: &Recovered, cuts: &[Cut]) -> Vec<NamedLoss> {
+    let damage = recovered.damage.iter();
     let mut losses: Vec<NamedLoss> =
-        recovered.damage.iter().filter_map(|damage| name_of(shard, damage, cuts)).collect();
-    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(shard, cut)));
+        damage.filter_map(|damage| name_of(shard, damage, recovered, cuts)).collect();
+    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(shard, entries, recovered, cut)));
     losses
 }
 
@@ -227,25 +280,16 @@ fn group_words(group: u64) -> String {
     if group == METADATA_GROUP { "the metadata".to_owned() } else { format!("partition group {group:016x}") }
 }
 
-fn name_of(shard: u32, damage: &Damage, cuts: &[Cut]) -> Option<NamedLoss> {
-    let (name, meaning, acceptable) = match *damage {
-        Damage::Everything => (
-            "journal".to_owned(),
-            "nothing of the journal can be read: how far it went is not known, so no node can go on from it"
-                .to_owned(),
-            false,
-        ),
+fn name_of(shard: u32, damage: &Damage, recovered: &Recovered, cuts: &[Cut]) -> Option<NamedLoss> {
+    let (name, meaning, acceptable, file) = match *damage {
+        Damage::File(lost) => {
+            let (name, meaning) = name_of_file(lost);
+            (name, meaning, true, None)
+        }
         Damage::Blocks { first, last } => {
-            let (name, blocks) = if first == last {
-                (format!("block-{first}"), format!("block {first} of the journal"))
-            } else {
-                (format!("blocks-{first}-{last}"), format!("blocks {first} to {last} of the journal"))
-            };
-            let meaning = format!(
-                "{blocks} may have held anything since the last manifest, of any group of the shard, also the last \
-                 messages and logins"
-            );
-            (name, meaning, true)
+            let file = recovered.file_of_lost(last);
+            let (name, meaning) = name_of_blocks(first, last, file);
+            (name, meaning, true, file)
         }
         Damage::Record { group, op, kind: RecordKind::Prepare, .. } => {
             // What is cut has a name that tells of all its ops.
@@ -254,7 +298,7 @@ fn name_of(shard: u32, damage: &Damage, cuts: &[Cut]) -> Option<NamedLoss> {
             }
             let meaning =
                 format!("op {op} of {} lies where no server can have written it", group_words(group));
-            (format!("group-{group:016x}.op-{op}"), meaning, false)
+            (format!("group-{group:016x}.op-{op}"), meaning, false, None)
         }
         Damage::Record { group, kind, .. } => {
             let (word, meaning) = match kind {
@@ -263,19 +307,47 @@ fn name_of(shard: u32, damage: &Damage, cuts: &[Cut]) -> Option<NamedLoss> {
                 _ => ("install", "the record of a state that another node sent: nothing else has that state"),
             };
             let acceptable = matches!(kind, RecordKind::View | RecordKind::Open);
-            (
-                format!("group-{group:016x}.{word}"),
-                format!("of {}, {meaning}", group_words(group)),
-                acceptable,
-            )
+            let meaning = format!("of {}, {meaning}", group_words(group));
+            (format!("group-{group:016x}.{word}"), meaning, acceptable, None)
         }
     };
-    Some(NamedLoss { name: format!("shard-{shard}.{name}"), meaning, acceptable })
+    Some(NamedLoss { name: format!("shard-{shard}.{name}"), meaning, acceptable, file })
 }
 
-fn name_of_cut(shard: u32, cut: &Cut) -> Option<NamedLoss> {
+fn name_of_file(lost: LostFile) -> (String, String) {
+    let name = file_name(lost.number);
+    let what = match lost.fault {
+        FileFault::Missing => format!("the file {name} is missing"),
+        FileFault::Short { bytes } => format!("the file {name} is cut short to {bytes} bytes"),
+    };
+    let meaning = format!(
+        "{what}. It may have held the newest messages, stored offsets and logins of every group of the shard, beyond the \
+         losses that have a name of their own"
+    );
+    (name, meaning)
+}
+
+fn name_of_blocks(first: u64, last: u64, file: Option<u32>) -> (String, String) {
+    let (name, blocks) = if first == last {
+        (format!("block-{first}"), format!("block {first} of the journal"))
+    } else {
+        (format!("blocks-{first}-{last}"), format!("blocks {first} to {last} of the journal"))
+    };
+    let place = file.map(|file| format!(", the last of them in {}", file_name(file))).unwrap_or_default();
+    let meaning = format!(
+        "{blocks}{place}, may have held anything since the last manifest, of any group of the shard, also the last \
+         messages and logins"
+    );
+    (name, meaning)
+}
+
+fn name_of_cut(shard: u32, entries: &[GroupEntry], recovered: &Recovered, cut: &Cut) -> Option<NamedLoss> {
     let (first, last) = (cut.first, cut.last?);
-    let what = if cut.group == METADATA_GROUP { "logins and logouts" } else { "messages and stored offsets" };
+    let what = if cut.group == METADATA_GROUP {
+        "logins, logouts and changes of streams, topics and users".to_owned()
+    } else {
+        format!("messages {} and stored offsets", lost_offsets(entries, recovered, cut))
+    };
     Some(NamedLoss {
         name: format!("shard-{shard}.group-{:016x}.ops-{first}-{last}", cut.group),
         meaning: format!(
@@ -284,7 +356,19 @@ fn name_of_cut(shard: u32, cut: &Cut) -> Option<NamedLoss> {
             group_words(cut.group)
         ),
         acceptable: true,
+        file: None,
     })
+}
+
+/// The offsets of the messages that are cut off.
+fn lost_offsets(entries: &[GroupEntry], recovered: &Recovered, cut: &Cut) -> String {
+    let from = next_offset(cut.group, cut.first, entries, recovered);
+    let until = next_offset(cut.group, u64::MAX, entries, recovered);
+    if until > from {
+        format!("of the offsets {from} to {} at least", until - 1)
+    } else {
+        format!("from offset {from} on")
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ const DOUBLED_MAX: usize = 2 << 20;
 const BODY_ALIGNMENT: usize = 8;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "block", magic: *b"NGBLOCK\0", size: (BLOCK_HEADER, BLOCK_HEADER) };
+pub const KIND: Kind =
+    Kind { name: "block", magic: *b"NGBLOCK\0", version: 2, size: (BLOCK_HEADER, BLOCK_HEADER) };
 
 /// What the header of a block says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct BlockHeader {
     pub offset: u64,
     /// Number of its file.
     pub file: u32,
+    /// Number of the file of the block before; of its own file in the first block of an incarnation.
+    pub previous_file: u32,
     /// Bytes of the whole block.
     pub bytes: u32,
     /// How many records it has.
@@ -154,7 +157,7 @@ impl BlockHeader {
             put_u32(into, self.file);
             put_u32(into, self.bytes);
             put_u32(into, self.records);
-            put_u32(into, 0);
+            put_u32(into, self.previous_file);
             put_u128(into, self.directory_checksum);
             put_zero(into, 120);
         })
@@ -175,10 +178,8 @@ impl BlockHeader {
             file: fields.u32("file")?,
             bytes: fields.u32("bytes")?,
             records: count32(fields.count("records", 0, count32(RECORDS_MAX))?),
-            directory_checksum: {
-                fields.zero("reserved", 4)?;
-                fields.u128("directory checksum")?
-            },
+            previous_file: fields.u32("previous file")?,
+            directory_checksum: fields.u128("directory checksum")?,
         };
         fields.zero("reserved", 120)?;
         fields.finish()?;

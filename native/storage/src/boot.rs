@@ -8,17 +8,24 @@ use ng_io::{
 };
 use thiserror::Error;
 
+use crate::accepted_loss::NamedLoss;
 use crate::held_file::open_when_free;
-use crate::journal::JournalFault;
-use crate::journal::shell::file_name;
+use crate::home::{Home, ShardHome};
+use crate::journal::shell::{StartFault, file_name};
+use crate::journal::strays::StrayFile;
+use crate::journal::{JournalFault, Refused};
 use crate::refusal::{Reason, Refusal};
 use crate::store::plan::{Plan, PlanFault, Step};
 use crate::store::shell::PlanShell;
-use crate::superblock::{Elected, FILE_BYTES, Superblock};
+use crate::superblock::{Elected, FILE_BYTES, JOURNAL_FILES_MAX, Superblock};
 use crate::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter};
 
 /// What work that needs its own driver asks of it.
 pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 32, handles_max: 256 };
+
+/// The same for work that has every file of a journal open.
+pub(crate) const READER: DriverLimits =
+    DriverLimits { operations_max: 64, handles_max: JOURNAL_FILES_MAX as usize + 64 };
 
 /// Why a data directory is not opened. Nothing was lost by not opening it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -27,7 +34,7 @@ pub enum BootError {
     #[error("{0}")]
     Io(#[from] PlanFault),
     /// A file is not what its place calls for.
-    #[error("{}: {refusal}. {}", path.display(), remedy_of(*refusal))]
+    #[error("{}: {refusal}{}", path.display(), remedy_of(*refusal))]
     Refused {
         /// Which file.
         path: PathBuf,
@@ -94,20 +101,97 @@ pub enum BootError {
         /// The journal's directory.
         path: PathBuf,
     },
-    /// The live records of a change of the shard count do not fit.
-    #[error("{}: {reason}. The shard count stays as it was", path.display())]
+    /// The shard count cannot change. It stays as it was.
+    #[error(
+        "{}: {reason}. The data directory keeps its {shards} shards: start it once with \
+         system.sharding.cpu_allocation={shards} (and system.sharding.pin_cores=false on a smaller machine), which deals with \
+         that, stop it in order, and change the number then", path.display()
+    )]
     NotMoved {
         /// The journal's directory.
         path: PathBuf,
+        /// How many shards there are.
+        shards: u32,
         /// Why.
         reason: String,
     },
+    /// A record does not fit a new journal.
+    #[error("a new journal does not take what counts: {refused}")]
+    DoesNotFit {
+        /// Why.
+        refused: Refused,
+    },
+    /// Files of a journal are not those that this life of the node left there.
+    #[error(
+        "The journal in {} cannot be read: {}. Give each file of it its own name and content back; without a copy of one, move \
+         the wrong file away and see with `server-ng recover {}` what going on without it means",
+        path.display(), list(strays), data.display()
+    )]
+    Strays {
+        /// The journal's directory.
+        path: PathBuf,
+        /// The data directory.
+        data: PathBuf,
+        /// The files.
+        strays: Vec<StrayFile>,
+    },
+    /// The superblock was replaced by one that was there before.
+    #[error(
+        "{} is older than the journal beside it: journal-{file:08} has blocks that it does not know of. Put the newest \
+         superblock back, or restore the whole data directory from a copy that was made while the server was stopped",
+        path.display()
+    )]
+    OlderSuperblock {
+        /// The superblock.
+        path: PathBuf,
+        /// The number of a file that says so.
+        file: u32,
+    },
+    /// A standalone node has lost what was acknowledged, and nobody has accepted that.
+    #[error(
+        "The journal in {} has lost acknowledged data: {}. Restore the data directory from a copy that was made while the \
+         server was stopped, or see with `server-ng recover {}` what going on without it means",
+        path.display(), name_losses(losses), data.display()
+    )]
+    Lost {
+        /// The journal's directory.
+        path: PathBuf,
+        /// The data directory.
+        data: PathBuf,
+        /// What is lost.
+        losses: Vec<NamedLoss>,
+    },
+    /// An operator has accepted a loss for a node that is not alone.
+    #[error(
+        "{} is for a standalone node, and this one has others, which still have what is lost. Remove the file", .0.display()
+    )]
+    NotAlone(PathBuf),
 }
 
 const RESTORE: &str = "Restore it from a copy, or let the node begin anew";
 
-fn remedy_of(refusal: Refusal) -> &'static str {
-    if refusal.is_newer() { "Start the server that wrote it, or a newer one" } else { RESTORE }
+const fn remedy_of(refusal: Refusal) -> &'static str {
+    match refusal.reason {
+        Reason::Newer(_) => ". Start the server that wrote it, or a newer one",
+        Reason::Older { .. } => {
+            ": start the build that wrote it, or move the data directory away to begin with an empty one"
+        }
+        _ => ". Restore it from a copy, or let the node begin anew",
+    }
+}
+
+fn list(strays: &[StrayFile]) -> String {
+    let all: Vec<String> = strays.iter().map(ToString::to_string).collect();
+    all.join(", ")
+}
+
+fn name_losses(losses: &[NamedLoss]) -> String {
+    let place = |loss: &NamedLoss| match loss.file {
+        Some(file) => format!("{} (in {})", loss.name, file_name(file)),
+        None => loss.name.clone(),
+    };
+    let all: Vec<String> = losses.iter().map(place).collect();
+    all.join(", ")
 }
 
 impl BootError {
@@ -117,8 +201,19 @@ impl BootError {
         match self {
             Self::Io(_) => 74,
             Self::Genesis { .. } | Self::Founded(_) => 78,
-            Self::Refused { refusal, .. } if refusal.is_newer() => 78,
+            Self::Refused { refusal, .. } if refusal.is_newer() || refusal.is_older() => 78,
+            Self::NotMoved { .. } => 78,
             _ => 65,
+        }
+    }
+
+    /// The journal of a shard of the data directory at `home` was not opened.
+    pub(crate) fn start(home: &Home, shard: &ShardHome, fault: StartFault) -> Self {
+        let path = shard.directory().to_owned();
+        match fault {
+            StartFault::Io(fault) => Self::journal(&path, fault),
+            StartFault::Strays(strays) => Self::Strays { path, data: home.root().to_owned(), strays },
+            StartFault::OlderSuperblock(file) => Self::OlderSuperblock { path: shard.superblock(), file },
         }
     }
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use ng_io::{Environment, Handle};
 
-use crate::accepted_loss;
+use crate::accepted_loss::{self, losses_of};
 use crate::boot::{BootError, Hands};
 use crate::home::{Home, ShardHome};
 use crate::journal::Limits;
 use crate::journal::recovery::Recovered;
 use crate::journal::shell::JournalShell;
-use crate::layout::{JournalName, Layout};
+use crate::layout::{JournalName, Layout, Member};
 use crate::manifest::{GroupEntry, Manifest};
 use crate::metadata_state::MetadataState;
 use crate::refusal::{Reason, Refusal};
@@ -26,8 +26,10 @@ use crate::sweep::sweep_shard;
 pub struct Identity {
     /// Of the cluster.
     pub cluster: u128,
-    /// Of the node.
+    /// Of the node's disk.
     pub node: u128,
+    /// Which of how many nodes.
+    pub member: Member,
 }
 
 /// What the configuration says.
@@ -87,8 +89,10 @@ impl<E: Environment> DataDirectory<E> {
         &self.home
     }
 
-    /// Opens one shard of the layout in force with the driver of its thread. The incarnation is raised before anything else
-    /// may be written.
+    /// Opens one shard of the layout in force with the driver of its thread.
+    ///
+    /// Everything is read and judged before anything is written: a start that is refused leaves the shard as it found it. Then
+    /// the incarnation is raised, before the first block of it.
     pub fn open_shard(
         &self,
         driver: &mut E::Driver,
@@ -100,24 +104,22 @@ impl<E: Environment> DataDirectory<E> {
         let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
         let (superblock_file, mut superblocks) = self.read_superblock(&mut hands, &home, layout, name)?;
         let was_clean = superblocks.current().clean;
+        let entries = read_manifest(&mut hands, &home, superblocks.current())?;
+        let (mut shell, mut recovered) =
+            self.read_journal(&mut hands, &home, superblocks.current(), &entries)?;
+        let offsets_skipped =
+            self.judge_losses(&mut hands, &home, superblocks.current(), &entries, &mut recovered)?;
+        shell
+            .complete(hands.driver, &recovered)
+            .map_err(|fault| BootError::journal(home.directory(), fault))?;
         let begun = superblocks.begin(|next| {
             next.incarnation += 1;
             next.clean = false;
+            next.ring.synced = recovered.synced_block();
         });
         hands.write_superblock(&home.superblock(), &mut superblocks, begun)?;
         let superblock = *superblocks.current();
-        let entries = read_manifest(&mut hands, &home, &superblock)?;
         remove_other_manifests(&mut hands, &home, &superblock)?;
-        let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
-        let journal = self.journal_home(&home, superblock.journal);
-        let environment = self.environment.clone();
-        let (shell, mut recovered) =
-            JournalShell::recover(environment, hands.driver, journal, self.settings.journal, &floors)
-                .map_err(|fault| BootError::journal(home.directory(), fault))?;
-        if recovered.is_shattered(&self.settings.journal) {
-            return Err(BootError::Shattered { path: home.directory().to_owned() });
-        }
-        let offsets_skipped = accepted_loss::take(&mut hands, &home, &superblock, &entries, &mut recovered)?;
         sweep_shard(&mut hands, &self.home, superblock.node, &entries, &recovered);
         Ok(OpenedShard {
             home,
@@ -130,6 +132,47 @@ impl<E: Environment> DataDirectory<E> {
             superblocks,
             superblock_file,
         })
+    }
+
+    /// Reads the journal of a shard. Changes nothing.
+    pub(crate) fn read_journal(
+        &self,
+        hands: &mut Hands<'_, E>,
+        home: &ShardHome,
+        superblock: &Superblock,
+        entries: &[GroupEntry],
+    ) -> Result<(JournalShell<E>, Recovered), BootError> {
+        let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
+        let place = self.journal_home(home, superblock.journal);
+        let limits = Limits { file_bytes: superblock.journal_file_bytes, ..self.settings.journal };
+        let vouched = (superblock.ring, superblock.incarnation);
+        JournalShell::recover(self.environment.clone(), hands.driver, place, limits, vouched, &floors)
+            .map_err(|fault| BootError::start(&self.home, home, fault))
+    }
+
+    /// Refuses over what is lost, unless that was accepted by name or others still have it. Returns how many offsets each
+    /// partition has to skip.
+    fn judge_losses(
+        &self,
+        hands: &mut Hands<'_, E>,
+        home: &ShardHome,
+        superblock: &Superblock,
+        entries: &[GroupEntry],
+        recovered: &mut Recovered,
+    ) -> Result<u64, BootError> {
+        if recovered.is_shattered(&self.settings.journal) {
+            return Err(BootError::Shattered { path: home.directory().to_owned() });
+        }
+        let offsets_skipped = accepted_loss::take(hands, home, superblock, entries, recovered)?;
+        if !superblock.member.is_standalone() {
+            let refused = (offsets_skipped > 0).then(|| BootError::NotAlone(home.accepted_loss()));
+            return refused.map_or(Ok(0), Err);
+        }
+        if recovered.damage.is_empty() {
+            return Ok(offsets_skipped);
+        }
+        let (path, data) = (home.directory().to_owned(), self.home.root().to_owned());
+        Err(BootError::Lost { path, data, losses: losses_of(superblock.shard, entries, recovered) })
     }
 
     /// The state of the metadata after `op`, which a manifest entry or an install record names.
@@ -193,7 +236,7 @@ impl<E: Environment> DataDirectory<E> {
         let (file, elected) = hands.open_superblock(&path, self.settings.direct)?;
         let found = &elected.superblock;
         let foreign = |what| Err(BootError::Foreign { path: path.clone(), what });
-        if (found.cluster, found.node) != (layout.cluster, layout.node) {
+        if (found.cluster, found.node, found.member) != (layout.cluster, layout.node, layout.member) {
             return foreign("cluster or node");
         }
         if (found.epoch, found.shard) != (name.epoch, name.shard) {

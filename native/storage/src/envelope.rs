@@ -9,9 +9,6 @@ use crate::refusal::{Reason, Refusal};
 /// Bytes of an envelope.
 pub const ENVELOPE: usize = 32;
 
-/// The one version there is so far, of every structure.
-const VERSION: u16 = 1;
-
 /// A kind of structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
@@ -19,6 +16,8 @@ pub struct Kind {
     pub name: &'static str,
     /// The bytes that mark it.
     pub magic: [u8; 8],
+    /// The one version that is read and written.
+    pub version: u16,
     /// The least and the greatest size it can have.
     pub size: (usize, usize),
 }
@@ -40,7 +39,7 @@ impl Kind {
         let start = into.len();
         put_u128(into, 0);
         into.extend_from_slice(&self.magic);
-        put_u16(into, VERSION);
+        put_u16(into, self.version);
         put_u16(into, 0);
         put_u32(into, 0);
         write(into);
@@ -60,18 +59,14 @@ impl Kind {
             return Err(fields.refuse("magic", Reason::Magic));
         }
         let version = fields.u16("version")?;
-        if version != VERSION {
-            return Err(match version {
-                0 => fields.refuse("version", Reason::Value(0)),
-                newer => fields.refuse("version", Reason::Newer(u64::from(newer))),
-            });
-        }
         let features = fields.u16("features")?;
-        if features != 0 {
-            return Err(fields.refuse("features", Reason::Newer(u64::from(features))));
-        }
         let size = fields.u32("size")?;
         let length = size as usize;
+        if let Some(refusal) = self.other_build(version, features) {
+            // Rot may look like another version: only bytes that are whole speak for another build.
+            let whole = bytes.get(16..length).is_some_and(|covered| checksum(covered) == stored);
+            return Err(if whole { refusal } else { fields.refuse("checksum", Reason::Checksum) });
+        }
         if !(self.size.0..=self.size.1).contains(&length) {
             return Err(fields.refuse("size", Reason::Value(u64::from(size))));
         }
@@ -83,6 +78,19 @@ impl Kind {
             return Err(fields.refuse("checksum", Reason::Checksum));
         }
         Ok(Opened { checksum: stored, content: &whole[ENVELOPE..], rest })
+    }
+
+    /// Why a structure of this version and these features is for another build, if it is.
+    const fn other_build(&self, version: u16, features: u16) -> Option<Refusal> {
+        let (found, known) = (version, self.version);
+        let (field, reason) = match found {
+            0 => ("version", Reason::Value(0)),
+            _ if found < known => ("version", Reason::Older { found, known }),
+            _ if found > known => ("version", Reason::Newer(found as u64)),
+            _ if features != 0 => ("features", Reason::Newer(features as u64)),
+            _ => return None,
+        };
+        Some(Refusal::new(self.name, field, reason))
     }
 
     /// The same, where nothing may follow.

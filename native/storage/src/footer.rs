@@ -14,7 +14,8 @@ const SIZE: usize = 128;
 const DIGESTS_MAX: usize = 65_536;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "footer", magic: *b"NGFOOTER", size: (SIZE, SIZE + 16 * DIGESTS_MAX) };
+pub const KIND: Kind =
+    Kind { name: "footer", magic: *b"NGFOOTER", version: 1, size: (SIZE, SIZE + 16 * DIGESTS_MAX) };
 
 /// What a sealed segment holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use crate::boot::{BootError, DRIVER, Hands};
 use crate::data_directory::{DataDirectory, Identity};
 use crate::home::{ShardHome, replacement};
 use crate::journal::shell::{JournalHome, JournalShell};
-use crate::journal::{Effect, PrepareJournal};
+use crate::journal::{Effect, Event, PrepareJournal};
 use crate::layout::{JournalName, Layout};
 use crate::store::plan::Step;
-use crate::superblock::{ManifestPointer, Superblock};
+use crate::superblock::{ManifestPointer, Ring, Superblock, SyncedBlock};
 use crate::superblock_writer::SuperblockWriter;
 
 /// What a data directory holds.
@@ -51,8 +51,8 @@ impl<E: Environment> DataDirectory<E> {
             let superblock = self.first_superblock(identity, *name, shard_count, random());
             self.found_shard(&ShardHome::below(&fresh, *name), superblock)?;
         }
-        let Identity { cluster, node } = identity;
-        let layout = Layout { cluster, node, epoch: 1, shard_count, journals };
+        let Identity { cluster, node, member } = identity;
+        let layout = Layout { cluster, node, member, epoch: 1, shard_count, journals };
         hands.run(vec![Step::SyncDirectory(fresh)])?;
         self.finish_founding(&mut hands, &layout)?;
         Ok(layout)
@@ -79,7 +79,9 @@ impl<E: Environment> DataDirectory<E> {
                 self.finish_founding(&mut hands, &layout)?;
                 Ok(LayoutState::Complete(layout))
             }
-            Some(Err(refusal)) if refusal.is_newer() => Err(BootError::refused(&replacement(&path))(refusal)),
+            Some(Err(refusal)) if refusal.is_newer() || refusal.is_older() => {
+                Err(BootError::refused(&replacement(&path))(refusal))
+            }
             _ if is_there("shards") => Err(BootError::NoLayout { layout: path, beside: self.home.shards() }),
             _ if !hands.names(&self.home.groups())?.is_empty() => {
                 Err(BootError::NoLayout { layout: path, beside: self.home.groups() })
@@ -117,6 +119,7 @@ impl<E: Environment> DataDirectory<E> {
         Superblock {
             cluster: identity.cluster,
             node: identity.node,
+            member: identity.member,
             journal,
             epoch: name.epoch,
             shard: name.shard,
@@ -127,18 +130,19 @@ impl<E: Environment> DataDirectory<E> {
             incarnation: 1,
             manifest: ManifestPointer::default(),
             journal_file_bytes: self.settings.journal.file_bytes,
+            ring: Ring { files: 1, synced: SyncedBlock::default() },
             genesis: self.settings.genesis,
         }
     }
 
     /// Makes a shard: a journal whose first block is synced, then a superblock that says so.
-    fn found_shard(&self, home: &ShardHome, superblock: Superblock) -> Result<(), BootError> {
+    fn found_shard(&self, home: &ShardHome, mut superblock: Superblock) -> Result<(), BootError> {
         let directory = home.directory();
         // A driver of its own: the files are let go with it.
         let mut driver = self.environment.driver(DRIVER).map_err(BootError::io(directory))?;
         let mut hands = Hands::new(&self.environment, &mut driver, self.settings.first_token);
         hands.run(vec![Step::MakeDirectory(directory.to_owned())])?;
-        self.write_journal(&mut hands, home, &superblock, Vec::new())?;
+        superblock.ring = self.write_journal(&mut hands, home, &superblock, Vec::new())?;
         self.write_first_superblock(&mut hands, home, superblock)
     }
 
@@ -165,6 +169,23 @@ impl<E: Environment> DataDirectory<E> {
     }
 }
 
+/// Takes what a journal says that no shard has yet: its superblock is written once the journal is whole, and counts its files
+/// then.
+pub(crate) fn heed(
+    journal: &mut PrepareJournal,
+    effects: &mut Vec<Effect>,
+    home: &ShardHome,
+) -> Result<(), BootError> {
+    for effect in std::mem::take(effects) {
+        match effect {
+            Effect::Fatal(fault) => return Err(BootError::journal(home.directory(), fault)),
+            Effect::Enlist { .. } => journal.step(Event::Enlisted, effects),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Lets a journal work until nothing of it waits. For a start, not for a shard's turn.
 pub(crate) fn settle<E: Environment>(
     driver: &mut E::Driver,
@@ -177,11 +198,7 @@ pub(crate) fn settle<E: Environment>(
     loop {
         journal.start(effects);
         shell.perform(driver, effects);
-        for effect in effects.drain(..) {
-            if let Effect::Fatal(fault) = effect {
-                return Err(BootError::journal(home.directory(), fault));
-            }
-        }
+        heed(journal, effects, home)?;
         if journal.is_quiet() {
             return Ok(());
         }

@@ -12,8 +12,12 @@ const ENTRY: usize = 24;
 const ENTRIES_MAX: u32 = 1 << 22;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind =
-    Kind { name: "index", magic: *b"NGINDEX\0", size: (SIZE, SIZE + ENTRY * ENTRIES_MAX as usize) };
+pub const KIND: Kind = Kind {
+    name: "index",
+    magic: *b"NGINDEX\0",
+    version: 1,
+    size: (SIZE, SIZE + ENTRY * ENTRIES_MAX as usize),
+};
 
 /// A sparse index of one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]

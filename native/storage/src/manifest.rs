@@ -14,7 +14,7 @@ const GAP: usize = 16;
 const SIZE: usize = 128;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "manifest", magic: *b"NGMANIFS", size: (SIZE, SIZE) };
+pub const KIND: Kind = Kind { name: "manifest", magic: *b"NGMANIFS", version: 1, size: (SIZE, SIZE) };
 
 /// Where the groups of a shard stood.
 #[derive(Clone, Debug, PartialEq, Eq)]

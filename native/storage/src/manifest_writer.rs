@@ -9,7 +9,7 @@ use crate::boot::superblock_plan;
 use crate::home::{ShardHome, replacement};
 use crate::manifest::{GroupEntry, Manifest};
 use crate::store::plan::{Plan, PlanFault, PlanResult, Step, replace};
-use crate::superblock::{ManifestPointer, Superblock};
+use crate::superblock::{ManifestPointer, Superblock, SyncedBlock};
 use crate::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter};
 
 /// Writes the manifests of one shard and its superblock, one after the other.
@@ -17,10 +17,12 @@ use crate::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter
 pub struct ManifestWriter {
     home: ShardHome,
     superblocks: SuperblockWriter,
-    entries: BTreeMap<u64, GroupEntry>,
+    /// The newest block of the journal that is on the disk for good: each superblock names it.
+    synced: SyncedBlock,
+    collecting: Option<BTreeMap<u64, GroupEntry>>,
     phase: Phase,
-    /// Whether the superblock is to say that the stop was orderly, once nothing else is under way.
-    clean_wanted: bool,
+    /// What waits for the plan under way.
+    wanted: Wanted,
 }
 
 /// What the writer wants done, or says.
@@ -33,6 +35,8 @@ pub enum ManifestEffect {
         /// Its sequence.
         sequence: u64,
     },
+    /// The superblock counts the files of the journal that it was asked to: blocks may be written to all of them.
+    Enlisted,
     /// There was no space. The manifest before stays in force.
     GivenUp,
     /// The superblock says that the stop was orderly.
@@ -41,10 +45,22 @@ pub enum ManifestEffect {
     Fatal(PlanFault),
 }
 
+/// What is to be written next, in this order.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// So many files of the journal are to be counted.
+    files: Option<u32>,
+    /// The entries of a manifest.
+    manifest: Option<BTreeMap<u64, GroupEntry>>,
+    /// Whether the superblock is to say that the stop was orderly.
+    clean: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
-    Collecting,
+    /// The superblock that counts a further file of the journal is being written.
+    Enlisting,
     /// The file is being written; it will be named like this.
     Writing(ManifestPointer),
     /// The superblock is being written, and the manifest before this sequence was in force until now.
@@ -58,8 +74,10 @@ enum Phase {
 impl ManifestWriter {
     /// A writer for an opened shard.
     #[must_use]
-    pub const fn new(home: ShardHome, superblocks: SuperblockWriter) -> Self {
-        Self { home, superblocks, entries: BTreeMap::new(), phase: Phase::Idle, clean_wanted: false }
+    pub fn new(home: ShardHome, superblocks: SuperblockWriter) -> Self {
+        let synced = superblocks.current().ring.synced;
+        let (phase, wanted) = (Phase::Idle, Wanted::default());
+        Self { home, superblocks, synced, collecting: None, phase, wanted }
     }
 
     /// The superblock in force.
@@ -68,10 +86,16 @@ impl ManifestWriter {
         self.superblocks.current()
     }
 
+    /// Takes note of the newest block of the journal that is on the disk for good.
+    pub const fn set_synced(&mut self, block: SyncedBlock) {
+        self.synced = block;
+    }
+
     /// Whether a manifest can be begun.
     #[must_use]
     pub const fn is_idle(&self) -> bool {
-        matches!(self.phase, Phase::Idle)
+        let is_wanted = self.collecting.is_some() || self.wanted.manifest.is_some() || self.wanted.clean;
+        !is_wanted && matches!(self.phase, Phase::Idle | Phase::Enlisting)
     }
 
     /// Begins to collect the entries of the next manifest; returns its sequence, or `None` while one is under way.
@@ -79,48 +103,42 @@ impl ManifestWriter {
         if !self.is_idle() {
             return None;
         }
-        self.phase = Phase::Collecting;
-        self.entries.clear();
+        self.collecting = Some(BTreeMap::new());
         Some(self.superblock().manifest.sequence + 1)
     }
 
     /// Adds where a group stands; a later entry of the same group replaces it.
     pub fn add(&mut self, entry: GroupEntry) {
-        if self.phase == Phase::Collecting {
-            self.entries.insert(entry.group, entry);
+        if let Some(entries) = &mut self.collecting {
+            entries.insert(entry.group, entry);
         }
     }
 
     /// Leaves out a group that was removed meanwhile.
     pub fn leave_out(&mut self, group: u64) {
-        self.entries.remove(&group);
+        if let Some(entries) = &mut self.collecting {
+            entries.remove(&group);
+        }
     }
 
     /// Writes what was collected.
     pub fn finish(&mut self, effects: &mut Vec<ManifestEffect>) {
-        if self.phase != Phase::Collecting {
-            return;
-        }
-        let superblock = self.superblocks.current();
-        let sequence = superblock.manifest.sequence + 1;
-        let groups = std::mem::take(&mut self.entries).into_values().collect();
-        let manifest = Manifest { node: superblock.node, sequence, shard: superblock.shard, groups };
-        let (bytes, checksum) = manifest.encode();
-        let mut plan = Plan::new();
-        replace(&mut plan, self.home.manifest(sequence), bytes);
-        plan.push(Step::SyncDirectory(self.home.directory().to_owned()));
-        self.phase = Phase::Writing(ManifestPointer { sequence, checksum });
-        effects.push(ManifestEffect::Run(plan));
+        self.wanted.manifest = self.collecting.take().or_else(|| self.wanted.manifest.take());
+        self.go_on(effects);
+    }
+
+    /// Has the superblock count so many files of the journal, each of which is whole and synced.
+    pub fn enlist(&mut self, files: u32, effects: &mut Vec<ManifestEffect>) {
+        self.wanted.files = Some(files);
+        self.go_on(effects);
     }
 
     /// Says on the disk that the stop is orderly, after whatever is under way. To be called last: nothing may be appended to
     /// the journal any more.
     pub fn mark_clean(&mut self, effects: &mut Vec<ManifestEffect>) {
-        self.clean_wanted = true;
-        if self.phase == Phase::Collecting {
-            self.phase = Phase::Idle;
-        }
-        self.clean_if_idle(effects);
+        self.collecting = None;
+        self.wanted.clean = true;
+        self.go_on(effects);
     }
 
     /// Takes the end of a plan.
@@ -139,16 +157,53 @@ impl ManifestWriter {
             (Phase::Writing(pointer), None) => {
                 let before = self.superblock().manifest.sequence;
                 self.phase = Phase::Naming { before };
-                let begun = self.superblocks.begin(|next| next.manifest = pointer);
-                self.write_on(begun, effects);
+                self.begin_superblock(|next| next.manifest = pointer, effects);
             }
-            (Phase::Naming { .. } | Phase::Cleaning, None) => {
+            (Phase::Naming { .. } | Phase::Enlisting | Phase::Cleaning, None) => {
                 let next = self.superblocks.completed(Ok(()));
                 self.write_on(next, effects);
             }
-            (Phase::Tidying | Phase::Idle | Phase::Collecting, None) => self.phase = Phase::Idle,
+            (Phase::Tidying | Phase::Idle, None) => self.phase = Phase::Idle,
         }
-        self.clean_if_idle(effects);
+        self.go_on(effects);
+    }
+
+    /// Begins what is wanted, once nothing is under way.
+    fn go_on(&mut self, effects: &mut Vec<ManifestEffect>) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        if let Some(files) = self.wanted.files.take() {
+            self.phase = Phase::Enlisting;
+            self.begin_superblock(|next| next.ring.files = files, effects);
+        } else if let Some(entries) = self.wanted.manifest.take() {
+            self.write_manifest(entries, effects);
+        } else if std::mem::take(&mut self.wanted.clean) {
+            self.phase = Phase::Cleaning;
+            self.begin_superblock(|next| next.clean = true, effects);
+        }
+    }
+
+    fn write_manifest(&mut self, entries: BTreeMap<u64, GroupEntry>, effects: &mut Vec<ManifestEffect>) {
+        let superblock = self.superblocks.current();
+        let sequence = superblock.manifest.sequence + 1;
+        let groups = entries.into_values().collect();
+        let manifest = Manifest { node: superblock.node, sequence, shard: superblock.shard, groups };
+        let (bytes, checksum) = manifest.encode();
+        let mut plan = Plan::new();
+        replace(&mut plan, self.home.manifest(sequence), bytes);
+        plan.push(Step::SyncDirectory(self.home.directory().to_owned()));
+        self.phase = Phase::Writing(ManifestPointer { sequence, checksum });
+        effects.push(ManifestEffect::Run(plan));
+    }
+
+    fn begin_superblock(&mut self, change: impl FnOnce(&mut Superblock), effects: &mut Vec<ManifestEffect>) {
+        let synced = self.synced;
+        let begun = self.superblocks.begin(|next| {
+            next.ring.synced = synced;
+            change(next);
+        });
+        self.write_on(begun, effects);
     }
 
     fn write_on(&mut self, step: Result<SuperblockStep, SuperblockFault>, effects: &mut Vec<ManifestEffect>) {
@@ -168,19 +223,11 @@ impl ManifestWriter {
                 self.phase = Phase::Tidying;
                 effects.push(ManifestEffect::Run(vec![Step::Remove(self.home.manifest(before))]));
             }
-            _ => {
+            phase => {
                 self.phase = Phase::Idle;
-                effects.push(ManifestEffect::Clean);
+                let is_enlisted = phase == Phase::Enlisting;
+                effects.push(if is_enlisted { ManifestEffect::Enlisted } else { ManifestEffect::Clean });
             }
-        }
-    }
-
-    fn clean_if_idle(&mut self, effects: &mut Vec<ManifestEffect>) {
-        if self.clean_wanted && self.is_idle() {
-            self.clean_wanted = false;
-            self.phase = Phase::Cleaning;
-            let begun = self.superblocks.begin(|next| next.clean = true);
-            self.write_on(begun, effects);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::refusal::{Reason, Refusal};
 const SIZE: usize = 128;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "metadata state", magic: *b"NGSTATE\0", size: (SIZE, SIZE) };
+pub const KIND: Kind = Kind { name: "metadata state", magic: *b"NGSTATE\0", version: 1, size: (SIZE, SIZE) };
 
 /// The state of the metadata after an op.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

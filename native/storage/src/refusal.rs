@@ -32,8 +32,16 @@ pub enum Reason {
     #[error("it is not what stands here")]
     Magic,
     /// A newer server wrote it: not damage, but not for this one.
-    #[error("{0} was written by a newer server")]
+    #[error("{0}, which a newer server wrote")]
     Newer(u64),
+    /// An earlier build wrote it: not damage, but not for this one.
+    #[error("{found}, which an earlier build wrote, and this build reads version {known}")]
+    Older {
+        /// The version that is there.
+        found: u16,
+        /// The one that this build reads.
+        known: u16,
+    },
     /// The checksum does not fit the bytes.
     #[error("it does not fit the bytes it covers")]
     Checksum,
@@ -66,5 +74,11 @@ impl Refusal {
     #[must_use]
     pub const fn is_newer(&self) -> bool {
         matches!(self.reason, Reason::Newer(_))
+    }
+
+    /// Whether an earlier build wrote the bytes, which is no damage.
+    #[must_use]
+    pub const fn is_older(&self) -> bool {
+        matches!(self.reason, Reason::Older { .. })
     }
 }

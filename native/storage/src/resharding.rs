@@ -4,25 +4,24 @@
 //! The old shards are read and not touched until LAYOUT has changed; a crash before leaves the old ones in force, one after
 //! it the new ones. Segments stay where they are: directories belong to groups, not to shards.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use ng_io::{Chunk, Driver, DriverLimits, Environment, Instant, Outcome, Token, Wait};
+use ng_io::{Chunk, Driver, Environment, Instant, Outcome, Token, Wait};
 
-use crate::boot::{BootError, Hands};
+use crate::block::block_bytes;
+use crate::boot::{BootError, DRIVER, Hands, READER};
 use crate::data_directory::{DataDirectory, Identity, read_manifest};
-use crate::founding::settle;
+use crate::founding::{heed, settle};
 use crate::home::ShardHome;
 use crate::journal::recovery::{Recovered, RecoveredGroup};
 use crate::journal::shell::{JournalShell, body_in};
-use crate::journal::{Effect, PrepareJournal, Refused};
+use crate::journal::{Effect, Limits, PrepareJournal, Refused};
 use crate::layout::{JournalName, Layout};
 use crate::manifest::{GroupEntry, Manifest};
 use crate::record::{RecordHeader, RecordKind};
 use crate::store::plan::{Plan, Step, replace};
-use crate::superblock::{ManifestPointer, Superblock};
+use crate::superblock::{JOURNAL_FILES_MAX, ManifestPointer, Ring, Superblock};
 
 /// How a change of the shard count goes about.
 pub struct Resharding<'a> {
@@ -37,8 +36,8 @@ pub struct Resharding<'a> {
     pub solo: bool,
 }
 
-/// How long a full journal may take to come by a further file.
-const GROWTH_PATIENCE: Duration = Duration::from_secs(1);
+/// How often a record waits for room. A ring keeps three files free, and each round makes one if the disk has space for it.
+const ROUNDS: u32 = 8;
 
 /// A record with its body.
 type Record = (RecordHeader, Arc<Chunk>);
@@ -54,23 +53,23 @@ impl<E: Environment> DataDirectory<E> {
     /// Moves everything that counts into `shard_count` new shards, and puts them in force.
     pub fn change_shard_count(&self, layout: &Layout, change: Resharding<'_>) -> Result<Layout, BootError> {
         let root = self.home.root().to_owned();
-        let files = self.settings.journal.files_max as usize + 2;
-        let limits = DriverLimits { operations_max: 64, handles_max: 64 + files * layout.journals.len() };
-        let mut driver = self.environment.driver(limits).map_err(BootError::io(&root))?;
         let mut shares: Vec<Share> = (0..change.shard_count).map(|_| Share::default()).collect();
         for name in &layout.journals {
+            // A driver for each: the files are let go with it.
+            let mut driver = self.environment.driver(READER).map_err(BootError::io(&root))?;
             self.share_out(&mut driver, layout, *name, &change, &mut shares)?;
         }
+        let mut driver = self.environment.driver(DRIVER).map_err(BootError::io(&root))?;
         let Resharding { shard_count, random, .. } = change;
         let epoch = layout.epoch + 1;
         let journals: Vec<_> = (0..shard_count).map(|shard| JournalName { epoch, shard }).collect();
-        let identity = Identity { cluster: layout.cluster, node: layout.node };
+        let identity = Identity { cluster: layout.cluster, node: layout.node, member: layout.member };
         let mut hands = Hands::new(&self.environment, &mut driver, self.settings.first_token);
         for (name, share) in journals.iter().zip(shares) {
             let home = self.home.shard(*name);
             hands.discard(home.directory())?;
             let first = self.first_superblock(identity, *name, shard_count, random());
-            self.write_share(&home, first, share)?;
+            self.write_share(&home, first, share).map_err(|error| not_for_space(error, &home, layout))?;
         }
         let next = Layout { epoch, shard_count, journals, ..layout.clone() };
         hands.run(vec![Step::SyncDirectory(self.home.shards())])?;
@@ -130,16 +129,8 @@ impl<E: Environment> DataDirectory<E> {
         let (_, superblocks) = self.read_superblock(&mut hands, &home, layout, name)?;
         let superblock = *superblocks.current();
         let entries = read_manifest(&mut hands, &home, &superblock)?;
-        let floors: BTreeMap<u64, u64> = entries.iter().map(|entry| (entry.group, entry.anchor.op)).collect();
-        let journal = self.journal_home(&home, superblock.journal);
-        let (environment, limits) = (self.environment.clone(), self.settings.journal);
-        let (mut shell, mut recovered) =
-            JournalShell::recover(environment, hands.driver, journal, limits, &floors)
-                .map_err(|fault| BootError::journal(home.directory(), fault))?;
-        let kept = |reason: &str| BootError::NotMoved {
-            path: home.directory().to_owned(),
-            reason: reason.to_owned(),
-        };
+        let (mut shell, mut recovered) = self.read_journal(&mut hands, &home, &superblock, &entries)?;
+        let kept = |reason: &str| not_moved(home.directory(), layout, reason.to_owned());
         if hands.read(home.accepted_loss())?.is_some() {
             return Err(kept("a loss was accepted, which a start with the old count has to deal with first"));
         }
@@ -155,7 +146,7 @@ impl<E: Environment> DataDirectory<E> {
             shares[shard_of(entry.group)].entries.push(entry);
         }
         for group in recovered.take_groups() {
-            let records = self.records_of(hands.driver, &mut shell, &recovered, &group)?;
+            let records = self.records_of(hands.driver, &mut shell, &recovered, &group, layout)?;
             shares[shard_of(group.group)].records.extend(records);
         }
         Ok(())
@@ -168,6 +159,7 @@ impl<E: Environment> DataDirectory<E> {
         shell: &mut JournalShell<E>,
         recovered: &Recovered,
         group: &RecoveredGroup,
+        layout: &Layout,
     ) -> Result<Vec<Record>, BootError> {
         let mut records = Vec::new();
         if let Some(open) = &group.open {
@@ -186,45 +178,46 @@ impl<E: Environment> DataDirectory<E> {
             }),
         );
         for prepare in &group.prepares {
-            let body = self.read_body(driver, shell, recovered, &prepare.header)?;
+            let read = self.read_body(driver, shell, recovered, &prepare.header)?;
+            let body = read.ok_or_else(|| {
+                let RecordHeader { op, group, .. } = prepare.header;
+                let reason = format!("op {op} of group {group:016x} cannot be read");
+                not_moved(&self.home.shards(), layout, reason)
+            })?;
             records.push((prepare.header, Arc::new(body.into())));
         }
         Ok(records)
     }
 
+    /// The body of a record, if it can be read.
     fn read_body(
         &self,
         driver: &mut E::Driver,
         shell: &mut JournalShell<E>,
         recovered: &Recovered,
         header: &RecordHeader,
-    ) -> Result<Vec<u8>, BootError> {
-        let place = self.home.shards();
-        let unread = || BootError::NotMoved {
-            path: place.clone(),
-            reason: format!("op {} of group {} cannot be read", header.op, header.group),
-        };
-        let located = recovered.locate(header.group, header.op).ok_or_else(unread)?;
+    ) -> Result<Option<Vec<u8>>, BootError> {
+        let Some(located) = recovered.locate(header.group, header.op) else { return Ok(None) };
         if !shell.read_body(driver, &located, Token(self.settings.first_token)) {
-            return Err(unread());
+            return Ok(None);
         }
         let mut completions = Vec::new();
         while completions.is_empty() {
             let waited = driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions);
-            waited.map_err(BootError::io(&place))?;
+            waited.map_err(BootError::io(&self.home.shards()))?;
         }
-        match completions.remove(0).outcome {
+        Ok(match completions.remove(0).outcome {
             Outcome::Read { buffer, result: Ok(_) } => {
-                body_in(&located, &buffer).filter(|body| header.is_sealed_over(body)).ok_or_else(unread)
+                body_in(&located, &buffer).filter(|body| header.is_sealed_over(body))
             }
-            _ => Err(unread()),
-        }
+            _ => None,
+        })
     }
 
     /// Makes a shard that holds a share from its first moment on.
     fn write_share(&self, home: &ShardHome, mut first: Superblock, share: Share) -> Result<(), BootError> {
         let directory = home.directory();
-        let mut driver = self.environment.driver(crate::boot::DRIVER).map_err(BootError::io(directory))?;
+        let mut driver = self.environment.driver(READER).map_err(BootError::io(directory))?;
         let mut hands = Hands::new(&self.environment, &mut driver, self.settings.first_token);
         hands.run(vec![Step::MakeDirectory(directory.to_owned())])?;
         let Share { records, mut entries } = share;
@@ -237,19 +230,21 @@ impl<E: Environment> DataDirectory<E> {
             hands.run(plan)?;
             first.manifest = ManifestPointer { sequence: 1, checksum };
         }
-        self.write_journal(&mut hands, home, &first, records)?;
+        first.ring = self.write_journal(&mut hands, home, &first, records)?;
         self.write_first_superblock(&mut hands, home, first)
     }
 
-    /// Makes a journal that holds these records, its first block synced last of all.
+    /// Makes a journal that holds these records, its first block synced last of all. It gets as many files as they need,
+    /// whatever the settings say: what several shards had may be more than one may take on. Returns what a superblock is to
+    /// vouch for.
     pub(crate) fn write_journal(
         &self,
         hands: &mut Hands<'_, E>,
         home: &ShardHome,
         superblock: &Superblock,
         records: Vec<Record>,
-    ) -> Result<(), BootError> {
-        let (mark, limits) = (superblock.journal, self.settings.journal);
+    ) -> Result<Ring, BootError> {
+        let (mark, limits) = (superblock.journal, room_for(&records, self.settings.journal));
         let place = self.journal_home(home, mark);
         let (mut shell, recovered) =
             JournalShell::create(self.environment.clone(), hands.driver, place, limits)
@@ -263,7 +258,37 @@ impl<E: Environment> DataDirectory<E> {
                 Writing { home, shell: &mut shell, journal: &mut journal, effects: &mut effects };
             writing.append(hands.driver, header, &body)?;
         }
-        settle(hands.driver, &mut shell, &mut journal, &mut effects, home)
+        settle(hands.driver, &mut shell, &mut journal, &mut effects, home)?;
+        Ok(Ring { files: journal.files(), synced: journal.synced_block() })
+    }
+}
+
+/// Limits of a journal that takes all these records at once and frees none of its files for them.
+fn room_for(records: &[Record], limits: Limits) -> Limits {
+    let bytes: u64 = records.iter().map(|(_, body)| block_bytes(1, body.len()) as u64).sum();
+    // No block but the last of a file leaves half of it unused; three files are kept for relocation.
+    let files = u32::try_from(2 * bytes.div_ceil(limits.file_bytes) + 5).unwrap_or(u32::MAX);
+    let files_max = limits.files_max.max(files.min(JOURNAL_FILES_MAX));
+    Limits { files_max, slots_max: limits.slots_max.max(2 * records.len()), window_max: usize::MAX, ..limits }
+}
+
+/// Why the shard count stays as it is.
+fn not_moved(path: &Path, layout: &Layout, reason: String) -> BootError {
+    BootError::NotMoved { path: path.to_owned(), shards: layout.shard_count, reason }
+}
+
+/// A disk without room for the new shards is no fault of it: the old ones are whole.
+fn not_for_space(error: BootError, home: &ShardHome, layout: &Layout) -> BootError {
+    match error {
+        BootError::Io(fault) if fault.heals() => {
+            not_moved(home.directory(), layout, format!("there is no room for the new journal ({fault})"))
+        }
+        BootError::DoesNotFit { refused } => not_moved(
+            home.directory(),
+            layout,
+            format!("what counts does not fit the new journal: {refused}"),
+        ),
+        other => other,
     }
 }
 
@@ -283,32 +308,32 @@ impl<E: Environment> Writing<'_, E> {
         header: RecordHeader,
         body: &Arc<Chunk>,
     ) -> Result<(), BootError> {
-        let mut last_try = false;
-        loop {
+        for _ in 0..ROUNDS {
             match self.journal.append(header, Arc::clone(body)) {
                 Ok(_) => return Ok(()),
-                Err(Refused::Busy) if !last_try => last_try = !self.make_room(driver)?,
-                Err(refused) => {
-                    let reason = format!("its share of what counts does not fit: {refused}");
-                    return Err(BootError::NotMoved { path: self.home.directory().to_owned(), reason });
-                }
+                Err(Refused::Busy) => self.make_room(driver)?,
+                Err(refused) => return Err(BootError::DoesNotFit { refused }),
             }
         }
+        Err(BootError::DoesNotFit { refused: Refused::Busy })
     }
 
-    /// Lets the disk work; false if it has nothing to do any more. A further file may be in the making.
-    fn make_room(&mut self, driver: &mut E::Driver) -> Result<bool, BootError> {
+    /// Waits until all is written, and until the further file that is being made is there.
+    fn make_room(&mut self, driver: &mut E::Driver) -> Result<(), BootError> {
         settle(driver, self.shell, self.journal, self.effects, self.home)?;
-        let soon = driver.now() + GROWTH_PATIENCE;
-        let mut completions = Vec::new();
-        driver.complete(Wait::Until(soon), &mut completions).map_err(BootError::io(self.home.directory()))?;
-        let worked = !completions.is_empty();
-        for completion in completions {
-            if let Some(event) = self.shell.event(driver, completion) {
-                self.journal.step(event, self.effects);
+        while self.journal.is_growing() {
+            let mut completions = Vec::new();
+            let waited = driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions);
+            waited.map_err(BootError::io(self.home.directory()))?;
+            for completion in completions {
+                if let Some(event) = self.shell.event(driver, completion) {
+                    self.journal.step(event, self.effects);
+                }
             }
+            self.shell.perform(driver, self.effects);
+            heed(self.journal, self.effects, self.home)?;
         }
-        Ok(worked)
+        Ok(())
     }
 }
 

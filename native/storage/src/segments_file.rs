@@ -14,7 +14,7 @@ const ENTRIES_MAX: usize = SEGMENTS_MAX as usize + LOOSE_MAX as usize;
 
 /// The structure's marks and bounds.
 pub const KIND: Kind =
-    Kind { name: "segments", magic: *b"NGSEGMTS", size: (SIZE, SIZE + ENTRY * ENTRIES_MAX) };
+    Kind { name: "segments", magic: *b"NGSEGMTS", version: 1, size: (SIZE, SIZE + ENTRY * ENTRIES_MAX) };
 
 /// The segments of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]

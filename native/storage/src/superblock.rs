@@ -3,18 +3,22 @@
 use ng_wire::primitive::{put_u8, put_u16, put_u32, put_u64, put_u128};
 
 use crate::PAGE;
-use crate::bytes::{Fields, pad_from, put_zero};
+use crate::bytes::{Fields, count32, pad_from, put_zero};
 use crate::envelope::Kind;
+use crate::layout::Member;
 use crate::refusal::{Reason, Refusal};
 
 /// Copies in the file, one page each.
 pub const COPIES: usize = 4;
 
+/// Files that a journal may have.
+pub const JOURNAL_FILES_MAX: u32 = 4096;
+
 /// Bytes of the file.
 pub const FILE_BYTES: usize = COPIES * PAGE;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "superblock", magic: *b"NGSUPERB", size: (256, 256) };
+pub const KIND: Kind = Kind { name: "superblock", magic: *b"NGSUPERB", version: 2, size: (256, 256) };
 
 /// Constants of the cluster that a configuration may not change afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +42,35 @@ pub struct ManifestPointer {
     pub checksum: u128,
 }
 
+/// A block that was on the disk for good before a superblock named it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncedBlock {
+    /// Its sequence, 0 when there is none.
+    pub sequence: u64,
+    /// The checksum of its header.
+    pub checksum: u128,
+    /// The number of its file.
+    pub file: u32,
+}
+
+/// The files of a journal as a superblock vouches for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// How many there are: 0, 1, 2 ... Each was whole and synced before the superblock counted it, and took blocks only after.
+    pub files: u32,
+    /// The newest block that is known to be on the disk for good, with every block before it.
+    pub synced: SyncedBlock,
+}
+
 /// What a shard knows before it opens anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superblock {
     /// Identity of the cluster.
     pub cluster: u128,
-    /// Identity of the node.
+    /// Identity of the node's disk.
     pub node: u128,
+    /// Which of how many nodes.
+    pub member: Member,
     /// The random mark of this journal's blocks.
     pub journal: u128,
     /// The layout's epoch.
@@ -65,6 +91,8 @@ pub struct Superblock {
     pub manifest: ManifestPointer,
     /// Bytes of every file of the journal's ring.
     pub journal_file_bytes: u64,
+    /// The files of the journal.
+    pub ring: Ring,
     /// Constants of the cluster.
     pub genesis: Genesis,
 }
@@ -78,6 +106,19 @@ pub struct Elected {
     pub checksum: u128,
     /// Copies that hold it.
     pub agreeing: usize,
+}
+
+impl Ring {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let files = count32(fields.count("journal files", 1, JOURNAL_FILES_MAX)?);
+        let file = fields.u32("synced file")?;
+        if file >= files {
+            return Err(fields.refuse("synced file", Reason::Value(file.into())));
+        }
+        let sequence = fields.u64("synced sequence")?;
+        let checksum = fields.u128("synced checksum")?;
+        Ok(Self { files, synced: SyncedBlock { sequence, checksum, file } })
+    }
 }
 
 impl Superblock {
@@ -101,11 +142,16 @@ impl Superblock {
             put_u64(into, self.manifest.sequence);
             put_u128(into, self.manifest.checksum);
             put_u64(into, self.journal_file_bytes);
+            put_u32(into, self.ring.files);
+            put_u32(into, self.ring.synced.file);
+            put_u64(into, self.ring.synced.sequence);
+            put_u128(into, self.ring.synced.checksum);
             put_u32(into, self.genesis.frame_bytes_max);
             put_u32(into, self.genesis.pipeline_depth);
             put_u32(into, self.genesis.client_table_slots);
             put_u32(into, self.genesis.consumer_offsets_max);
-            put_zero(into, 80);
+            self.member.encode(into);
+            put_zero(into, 46);
         });
         (bytes, checksum)
     }
@@ -152,17 +198,20 @@ impl Superblock {
         if journal_file_bytes == 0 || !journal_file_bytes.is_multiple_of(PAGE as u64) {
             return Err(fields.refuse("journal file bytes", Reason::Value(journal_file_bytes)));
         }
+        let ring = Ring::decode(&mut fields)?;
         let genesis = Genesis {
             frame_bytes_max: fields.u32("frame bytes max")?,
             pipeline_depth: fields.u32("pipeline depth")?,
             client_table_slots: fields.u32("client table slots")?,
             consumer_offsets_max: fields.u32("consumer offsets max")?,
         };
-        fields.zero("reserved", 80)?;
+        let member = Member::decode(&mut fields)?;
+        fields.zero("reserved", 46)?;
         fields.finish()?;
         Ok(Self {
             cluster,
             node,
+            member,
             journal,
             epoch,
             shard,
@@ -173,6 +222,7 @@ impl Superblock {
             incarnation,
             manifest,
             journal_file_bytes,
+            ring,
             genesis,
         })
     }

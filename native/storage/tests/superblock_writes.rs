@@ -10,7 +10,8 @@ use ng_io::{
     Driver, DriverLimits, Environment, FileOptions, Handle, Instant, Operation, Outcome,
     SimulatedEnvironment, Token, Wait,
 };
-use ng_storage::superblock::{Genesis, ManifestPointer, Superblock};
+use ng_storage::layout::Member;
+use ng_storage::superblock::{Genesis, ManifestPointer, Ring, Superblock, SyncedBlock};
 use ng_storage::superblock_writer::{SuperblockFault, SuperblockStep, SuperblockWriter};
 
 const PATH: &str = "superblock";
@@ -19,6 +20,7 @@ fn blank() -> Superblock {
     Superblock {
         cluster: 1,
         node: 2,
+        member: Member::STANDALONE,
         journal: 3,
         epoch: 1,
         shard: 0,
@@ -29,6 +31,7 @@ fn blank() -> Superblock {
         incarnation: 0,
         manifest: ManifestPointer::default(),
         journal_file_bytes: 4096,
+        ring: Ring { files: 1, synced: SyncedBlock::default() },
         genesis: Genesis {
             frame_bytes_max: 1,
             pipeline_depth: 2,

@@ -11,20 +11,20 @@ START = 1_700_000_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("name", "magic"),
+    ("name", "magic", "version"),
     [
-        ("layout", b"NGLAYOUT"),
-        ("superblock", b"NGSUPERB"),
-        ("journal", b"NGBLOCK\0"),
-        ("manifest", b"NGMANIFS"),
-        ("segments", b"NGSEGMTS"),
-        ("index", b"NGINDEX\0"),
-        ("state", b"NGSTATE\0"),
+        ("layout", b"NGLAYOUT", 2),
+        ("superblock", b"NGSUPERB", 2),
+        ("journal", b"NGBLOCK\0", 2),
+        ("manifest", b"NGMANIFS", 1),
+        ("segments", b"NGSEGMTS", 1),
+        ("index", b"NGINDEX\0", 1),
+        ("state", b"NGSTATE\0", 1),
     ],
 )
-def test_every_file_begins_with_its_envelope(name: str, magic: bytes) -> None:
+def test_every_file_begins_with_its_envelope(name: str, magic: bytes, version: int) -> None:
     found = reader.structure(reader.golden_file(name))
-    assert (found.magic, found.version, found.features) == (magic, 1, 0)
+    assert (found.magic, found.version, found.features) == (magic, version, 0)
     assert found.checksum != 0
 
 
@@ -53,10 +53,16 @@ def test_superblock() -> None:
                 "manifest_sequence": 9,
                 "manifest_checksum": 0x4142,
                 "journal_file_bytes": 1 << 22,
+                "journal_files": 6,
+                "synced_file": 4,
+                "synced_sequence": 88,
+                "synced_checksum": 0x7172,
                 "frame_bytes_max": 1 << 20,
                 "pipeline_depth": 8,
                 "client_table_slots": 1024,
                 "consumer_offsets_max": 4096,
+                "node_number": 1,
+                "node_count": 3,
             }
         ]
         * 4

@@ -120,6 +120,11 @@ impl Checkpoint {
         }
     }
 
+    /// The journal has a further file, which the superblock is to count.
+    pub(super) fn enlist(&mut self, files: u32) {
+        self.writer.enlist(files, &mut self.effects);
+    }
+
     /// A group has ended: nothing of it is waited for.
     pub(super) fn forget(&mut self, group: u64) {
         self.awaited.remove(&group);
@@ -170,6 +175,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     pub(super) fn tend_checkpoint(&mut self, driver: &mut E::Driver) {
         self.leave_manifest_as_it_is();
+        self.checkpoint.writer.set_synced(self.journal.synced_block());
         if self.checkpoint.is_due(self.now, self.journal.is_pressed()) {
             self.begin_manifest();
         }
@@ -290,6 +296,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             match effect {
                 ManifestEffect::Run(plan) => self.checkpoint.shell.start(driver, 0, plan),
                 ManifestEffect::InForce { .. } => self.manifest_in_force(),
+                ManifestEffect::Enlisted => {
+                    self.journal.step(journal::Event::Enlisted, &mut self.journal_effects);
+                }
                 ManifestEffect::GivenUp => {
                     self.checkpoint.round = Round::Resting;
                     self.checkpoint.dirty = true;

@@ -106,6 +106,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     self.held.synced(through);
                     self.promised.synced(self.journal.proven_through());
                 }
+                journal::Effect::Enlist { files } => self.checkpoint.enlist(files),
                 journal::Effect::Damaged { group, op } => self.damaged(group, Op(op)),
                 journal::Effect::Fatal(fault) => {
                     let file = journal::shell::file_name(fault.file);

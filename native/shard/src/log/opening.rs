@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ng_io::{Driver, Environment};
 use ng_partition::{Partition, PartitionLimits};
-use ng_storage::accepted_loss::losses_of;
 use ng_storage::data_directory::OpenedShard;
 use ng_storage::home::Home;
 use ng_storage::journal::recovery::{Loss, RecoveredGroup, RecoveredPrepare};
@@ -95,17 +94,6 @@ pub struct LogParts<E: Environment, M> {
 /// Why a shard's log does not start.
 #[derive(Debug, Error)]
 pub enum LogRefusal {
-    /// What was acknowledged cannot be read, and no other node can have it.
-    #[error("the journal of shard {shard} has lost what was acknowledged: {losses:?}")]
-    Damaged {
-        /// Which shard.
-        shard: u16,
-        /// What, each by name.
-        losses: Vec<String>,
-    },
-    /// Others may have what an operator has accepted as lost.
-    #[error("shard {0} was told to go on without what other nodes may have")]
-    NotAlone(u16),
     /// The state that the manifest speaks of is not one.
     #[error("the state of group {0:016x} cannot be read")]
     State(u64),
@@ -133,7 +121,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         driver: &E::Driver,
         planted: Planted,
     ) -> Result<Self, LogRefusal> {
-        refuse_over_losses(&parts.identity, &parts.shard)?;
         let LogParts { identity, limits, mut shard, store_limits, .. } = parts;
         let closed = shard.recovered.closed().clone();
         let mut found = shard.recovered.take_groups();
@@ -323,23 +310,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let appended = self.journal.append(header, Body::new(body.into()));
         appended.map_or(u64::MAX, |position| position.block)
     }
-}
-
-/// Whether something is lost that nobody has accepted, or that others may have.
-fn refuse_over_losses<E: Environment>(
-    identity: &LogIdentity,
-    shard: &OpenedShard<E>,
-) -> Result<(), LogRefusal> {
-    if identity.nodes > 1 {
-        let refused = (shard.offsets_skipped > 0).then_some(LogRefusal::NotAlone(identity.shard));
-        return refused.map_or(Ok(()), Err);
-    }
-    if shard.recovered.damage.is_empty() {
-        return Ok(());
-    }
-    let losses = losses_of(shard.superblock.shard, &shard.entries, &shard.recovered);
-    let losses = losses.into_iter().map(|loss| loss.name).collect();
-    Err(LogRefusal::Damaged { shard: identity.shard, losses })
 }
 
 /// Lanes of the store's shell: those that write, then those that read.

@@ -17,6 +17,7 @@ use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
 use ng_storage::journal::Limits as JournalLimits;
+use ng_storage::layout::Member;
 use ng_storage::store::StoreLimits;
 use ng_storage::superblock::Genesis;
 use ng_vsr::{ClientLimits, Limits, Timing};
@@ -171,9 +172,9 @@ impl Node {
         let directory = DataDirectory::new(environment.clone(), home(), SETTINGS);
         let layout = match directory.layout().expect("a good directory") {
             LayoutState::Complete(layout) => layout,
-            LayoutState::Nothing => {
-                directory.found(Identity { cluster: 1, node: 2 }, 1, &mut || 7).expect("a new directory")
-            }
+            LayoutState::Nothing => directory
+                .found(Identity { cluster: 1, node: 2, member: Member::STANDALONE }, 1, &mut || 7)
+                .expect("a new directory"),
         };
         let limits = DriverLimits { operations_max: 64, handles_max: 64 };
         let mut driver = environment.driver(limits).expect("a driver");

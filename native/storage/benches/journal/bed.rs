@@ -171,7 +171,11 @@ impl<E: Environment> Bed<E> {
         }
         let was_durable = self.effects.iter().any(|effect| matches!(effect, Effect::Durable { .. }));
         self.shell.perform(&mut self.driver, &mut self.effects);
-        self.effects.clear();
+        for effect in std::mem::take(&mut self.effects) {
+            if let Effect::Enlist { .. } = effect {
+                self.journal.step(Event::Enlisted, &mut self.effects);
+            }
+        }
         let far = ng_io::Instant::FAR_FUTURE;
         let wait = if was_durable || self.journal.is_quiet() { Wait::Now } else { Wait::Until(far) };
         let mut completions = Vec::with_capacity(8);

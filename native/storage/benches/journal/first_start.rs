@@ -7,6 +7,7 @@ use ng_io::{DriverLimits, Environment};
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::home::Home;
 use ng_storage::journal::Limits;
+use ng_storage::layout::Member;
 use ng_storage::superblock::Genesis;
 
 use crate::bed::LIMITS;
@@ -32,7 +33,9 @@ pub(crate) fn measure<E: Environment>(environment: &E, directory: &Path) {
         let home = directory.join(format!("first-start-{turn}"));
         let node = DataDirectory::new(environment.clone(), Home::new(&home), SETTINGS);
         let start = Instant::now();
-        let layout = node.found(Identity { cluster: 1, node: 2 }, 1, &mut || 3).expect("a healthy disk");
+        let layout = node
+            .found(Identity { cluster: 1, node: 2, member: Member::STANDALONE }, 1, &mut || 3)
+            .expect("a healthy disk");
         founding = founding.min(start.elapsed().as_secs_f64());
         let limits = DriverLimits { operations_max: 64, handles_max: 64 };
         let mut driver = environment.driver(limits).expect("a driver");

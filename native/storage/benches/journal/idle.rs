@@ -42,6 +42,7 @@ fn settle(journal: &mut PrepareJournal, effects: &mut Vec<Effect>) {
                 Effect::Write { buffer, .. } => Event::Written { buffer, result: Ok(()) },
                 Effect::Sync { .. } => Event::Synced(Ok(())),
                 Effect::Grow { .. } => Event::Grown(Ok(())),
+                Effect::Enlist { .. } => Event::Enlisted,
                 _ => continue,
             };
             journal.step(event, effects);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ng_io::{DriverLimits, Environment};
 use ng_storage::journal::shell::{JournalShell, file_name};
+use ng_storage::superblock::{Ring, SyncedBlock};
 
 use crate::bare;
 use crate::bed::{Bed, FILES, LIMITS, home};
@@ -44,8 +45,10 @@ fn recover<E: Environment>(
     directory: &Path,
     floors: &BTreeMap<u64, u64>,
 ) -> u64 {
-    let (_, recovered) = JournalShell::recover(environment.clone(), driver, home(directory), LIMITS, floors)
-        .expect("a healthy disk");
+    let vouched = (Ring { files: FILES, synced: SyncedBlock::default() }, 1);
+    let (_, recovered) =
+        JournalShell::recover(environment.clone(), driver, home(directory), LIMITS, vouched, floors)
+            .expect("a healthy disk");
     assert!(recovered.damage.is_empty() && recovered.ops().count() > 256);
     u64::from(FILES) * LIMITS.file_bytes
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ng_storage::superblock::{Ring, SyncedBlock};
+
 use crate::reader::Found;
 
 /// Everything that the writers of one journal have said.
@@ -11,6 +13,8 @@ pub(crate) struct Said {
     acks: BTreeMap<(u64, u64), u128>,
     views: BTreeMap<u64, u64>,
     floors: BTreeMap<u64, u64>,
+    /// Files that the journal has besides the first.
+    further_files: u32,
     /// Acknowledged again as something else.
     replaced: BTreeSet<(u64, u64)>,
 }
@@ -38,6 +42,7 @@ impl Said {
             ["view", group, view] => {
                 self.views.insert(number(group), number(view));
             }
+            ["files", files] => self.further_files = files.parse().unwrap_or(1) - 1,
             ["floor", group, op] => {
                 self.floors.insert(number(group), number(op));
             }
@@ -48,6 +53,11 @@ impl Said {
     /// Up to which op each group is safe elsewhere, as a manifest would say.
     pub(crate) fn floors(&self) -> &BTreeMap<u64, u64> {
         &self.floors
+    }
+
+    /// The files of the journal, as a superblock would count them.
+    pub(crate) fn ring(&self) -> Ring {
+        Ring { files: 1 + self.further_files, synced: SyncedBlock::default() }
     }
 
     /// What was promised and is not so.

@@ -8,6 +8,7 @@
 //! | `founded` | the journal exists: whoever starts next must find it |
 //! | `ack GROUP OP IDENTITY` | the prepare is durable; said again by each writer that finds it |
 //! | `view GROUP VIEW` | the view record is durable |
+//! | `files COUNT` | before a block is written to the last of so many files: the next start is told so |
 //! | `floor GROUP OP` | before the group's ops up to there are released: the next start is told so |
 //! | `done` | all that was ordered is durable |
 //!

@@ -36,8 +36,9 @@ fn find<E: Environment>(environment: &E, order: &Order, said: &Said) -> Result<F
         return Ok(Found::default());
     }
     let mut driver = environment.driver(DRIVER).map_err(|error| disk(&error))?;
+    let vouched = (said.ring(), u64::MAX);
     let (_, recovered) =
-        JournalShell::recover(environment.clone(), &mut driver, order.home(), LIMITS, said.floors())
+        JournalShell::recover(environment.clone(), &mut driver, order.home(), LIMITS, vouched, said.floors())
             .map_err(|error| disk(&error))?;
     let mut found = Found { founded: true, ..Found::default() };
     found.damage.extend(recovered.damage.iter().map(|damage| format!("{damage:?}")));

@@ -63,10 +63,12 @@ pub(crate) fn write<E: Environment>(environment: &E, order: &Order) -> Result<()
     let fresh = !order.founded().exists();
     let (shell, recovered) = if fresh {
         JournalShell::create(environment.clone(), &mut driver, order.home(), LIMITS)
+            .map_err(|error| disk(&error))?
     } else {
-        JournalShell::recover(environment.clone(), &mut driver, order.home(), LIMITS, said.floors())
-    }
-    .map_err(|error| disk(&error))?;
+        let vouched = (said.ring(), order.incarnation);
+        JournalShell::recover(environment.clone(), &mut driver, order.home(), LIMITS, vouched, said.floors())
+            .map_err(|error| disk(&error))?
+    };
     if !recovered.damage.is_empty() {
         return Err(Obstacle::Damage(format!("{:?}", recovered.damage)));
     }
@@ -228,6 +230,10 @@ impl<E: Environment> Writer<E> {
             match effect {
                 Effect::Durable { through, .. } => self.keep_promises(through)?,
                 Effect::Fatal(fault) => return Err(disk(&fault)),
+                Effect::Enlist { files } => {
+                    say(&format!("files {files}"))?;
+                    self.journal.step(Event::Enlisted, &mut self.effects);
+                }
                 other => return Err(Obstacle::Damage(format!("{other:?}"))),
             }
         }

@@ -19,6 +19,7 @@ pub mod scan;
 pub mod shell;
 mod slots;
 mod space;
+pub mod strays;
 mod writer;
 
 use ng_io::{Buffer, IoError, Output};
@@ -107,6 +108,12 @@ pub enum Effect {
         /// Number of the file.
         file: u32,
     },
+    /// Have the superblock count so many files; answer with [`Event::Enlisted`] once that is in force. No block is written to
+    /// a file before.
+    Enlist {
+        /// How many files the journal has.
+        files: u32,
+    },
     /// Every record in a block up to this one is on the disk for good.
     Durable {
         /// Sequence of the block.
@@ -149,6 +156,8 @@ pub enum Event {
     Read(Result<Buffer, IoError>),
     /// Of [`Effect::Grow`].
     Grown(Result<(), IoError>),
+    /// Of [`Effect::Enlist`]. One that fails ends the process.
+    Enlisted,
     /// Everything of a group up to this op is safe elsewhere: in segments, under a manifest that is in force.
     Released {
         /// Which group.

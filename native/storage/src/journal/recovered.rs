@@ -11,6 +11,7 @@ use super::{Limits, Located, Position, SlotState, UNSYNCED_MAX};
 use crate::manifest::GroupEntry;
 use crate::record::{RecordHeader, RecordKind};
 use crate::record_body::{InstallBody, LostBlocks, OpenBody, ViewBody};
+use crate::superblock::SyncedBlock;
 
 /// What a journal's files hold.
 #[derive(Debug)]
@@ -24,6 +25,12 @@ pub struct Recovered {
     pub(super) found: Vec<RecoveredGroup>,
     /// Groups that ended and have not begun again.
     pub(super) closed: BTreeSet<u64>,
+    /// The newest block that is on the disk for good.
+    pub(super) synced: SyncedBlock,
+    /// Files of the journal that are missing or cut short.
+    pub(super) lost_files: Vec<LostFile>,
+    /// Of lost blocks, by the last of them: the file that one was in.
+    pub(super) files_of_lost: BTreeMap<u64, u32>,
     /// What was on the disk for good and is not readable now. A node of its own must not go on over it unless told to.
     pub damage: Vec<Damage>,
     /// Ranges of blocks that were never proven to be written: a node of its own drops them.
@@ -33,8 +40,8 @@ pub struct Recovered {
 /// Something that was acknowledged, or may have been, and cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// No block of a journal that must have some was found.
-    Everything,
+    /// A file of the journal. What it held is lost beyond what the blocks around it say: the newest blocks may have been in it.
+    File(LostFile),
     /// Blocks that may have held anything.
     Blocks {
         /// The first of them.
@@ -52,6 +59,27 @@ pub enum Damage {
         kind: RecordKind,
         /// Its identity, by which a peer can send it.
         checksum: u128,
+    },
+}
+
+/// A file of the journal that is not there as it must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostFile {
+    /// Its number.
+    pub number: u32,
+    /// What is gone.
+    pub fault: FileFault,
+}
+
+/// What is gone of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFault {
+    /// All of it.
+    Missing,
+    /// Its end.
+    Short {
+        /// The bytes that are left.
+        bytes: u64,
     },
 }
 
@@ -93,6 +121,8 @@ pub struct RecoveredPrepare {
     pub state: SlotState,
     /// Whether it was known to be on the disk.
     pub proven: bool,
+    /// The offset behind its messages, if it is a batch that can be read.
+    pub next_offset: Option<u64>,
 }
 
 /// A record, no prepare, of which only the header is known.
@@ -117,6 +147,9 @@ impl Recovered {
             losses: Losses::default(),
             found: Vec::new(),
             closed: BTreeSet::new(),
+            synced: SyncedBlock::default(),
+            lost_files: Vec::new(),
+            files_of_lost: BTreeMap::new(),
             damage: Vec::new(),
             unproven: Vec::new(),
         }
@@ -160,6 +193,18 @@ impl Recovered {
     pub fn live(&self, mut entries: Vec<GroupEntry>) -> Vec<GroupEntry> {
         entries.retain(|entry| !self.closed.contains(&entry.group));
         entries
+    }
+
+    /// The newest block that was found and is on the disk for good, or else the one that the superblock has named before.
+    #[must_use]
+    pub const fn synced_block(&self) -> SyncedBlock {
+        self.synced
+    }
+
+    /// The file in which the last of these lost blocks was, where a block or the superblock says so.
+    #[must_use]
+    pub fn file_of_lost(&self, last: u64) -> Option<u32> {
+        self.files_of_lost.get(&last).copied()
     }
 
     /// Every range of blocks that is lost, ascending and apart: found now, or at any start before, or while the journal ran.
@@ -288,7 +333,8 @@ impl RecoveredGroup {
         let Some(slot) = groups.live(&header, position) else { return };
         let state = groups.slots().get(slot).map_or(SlotState::Empty, |slot| slot.state);
         if header.kind == RecordKind::Prepare {
-            self.prepares.push(RecoveredPrepare { header, checksum, state, proven });
+            let next_offset = found.next_offset;
+            self.prepares.push(RecoveredPrepare { header, checksum, state, proven, next_offset });
             return;
         }
         if state == SlotState::Damaged {

@@ -1,50 +1,53 @@
 //! What a directory of journal files holds after a crash: whole, damaged, or never proven.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::groups::{Groups, RecordCopy, Unfit};
 pub use super::losses::Loss;
 use super::losses::Losses;
 pub(crate) use super::recovered::Cut;
 use super::recovered::collect;
-pub use super::recovered::{Damage, DamagedRecord, Recovered, RecoveredGroup, RecoveredPrepare};
+pub use super::recovered::{
+    Damage, DamagedRecord, FileFault, LostFile, Recovered, RecoveredGroup, RecoveredPrepare,
+};
 use super::scan::{FoundBlock, FoundRecord, Remains};
 use super::slots::SlotId;
-use super::{Position, notes};
+use super::{Position, UNSYNCED_MAX, notes};
+use crate::block::BlockHeader;
 use crate::record::{RecordHeader, RecordKind};
 use crate::record_body::{LostBlocks, MarkBody, Standing};
+use crate::superblock::Ring;
 
 /// Ops that one group may span on the disk: far more than any window, few enough to fit memory.
 const SPAN_MAX: u64 = 1 << 20;
 
-/// Judges the blocks of all `files` files of a journal that was written before, and what remains of others. `floors` says up
-/// to which op each group is safe elsewhere, as the manifest in force does.
+/// Judges the blocks of all files of a journal that was written before, and what remains of others. `ring` is what the
+/// superblock says of the files, of which some may be `lost`; `floors` says up to which op each group is safe elsewhere, as the
+/// manifest in force does.
 #[must_use]
 pub fn recover(
     mut blocks: Vec<FoundBlock>,
     remains: &Remains,
-    files: u32,
+    ring: &Ring,
+    lost: &[LostFile],
     floors: &BTreeMap<u64, u64>,
 ) -> Recovered {
-    let mut recovered = Recovered::empty(files);
+    let mut recovered = Recovered::empty(ring.files);
     for (group, op) in floors {
         recovered.groups.begin_at(*group, *op);
     }
     blocks.sort_by_key(|block| block.header.sequence);
-    let Some(head) = blocks.last().map(|block| block.header) else {
-        recovered.damage.push(Damage::Everything);
-        let last = recovered.next_sequence() - 1;
-        let standing = Standing::Proven;
-        recovered.losses = Losses::new(vec![LostBlocks { first: 1, last, standing }], 0);
+    // Another block of this number is not the one that was synced.
+    blocks.retain(|block| {
+        block.header.sequence != ring.synced.sequence || block.checksum == ring.synced.checksum
+    });
+    recovered.lose_files(lost);
+    let Some(newest) = blocks.last().map(|block| block.header) else {
+        recovered.lose_everything(ring);
         return recovered;
     };
-    blocks.retain(|block| block.header.sequence >= head.oldest);
-    recovered.head = head.sequence;
-    recovered.oldest = head.oldest;
-    recovered.proven = blocks.iter().map(|block| block.header.synced_through).max().unwrap_or(0);
-    recovered.space.file = head.file;
-    recovered.space.offset = head.offset + u64::from(head.bytes);
-    recovered.lay_out(&blocks, files);
+    blocks.retain(|block| block.header.sequence >= newest.oldest);
+    recovered.stand_at(&newest, &blocks, ring);
 
     let declared = declared_lost(&blocks);
     blocks.retain(|block| !declared.iter().any(|lost| lost.holds(block.header.sequence)));
@@ -56,6 +59,7 @@ pub fn recover(
     losses.extend(recovered.missing_behind_head(remains));
     losses.extend(recovered.unreadable_notes(&blocks));
     recovered.losses = Losses::new(losses, recovered.oldest);
+    recovered.locate_lost(&blocks, ring);
     let proven = recovered.proven;
     blocks.retain(|block| block.header.sequence <= proven || block.is_whole());
     for block in &blocks {
@@ -68,6 +72,50 @@ pub fn recover(
 }
 
 impl Recovered {
+    fn lose_files(&mut self, lost: &[LostFile]) {
+        self.lost_files = lost.to_vec();
+        self.damage.extend(lost.iter().map(|lost| Damage::File(*lost)));
+    }
+
+    /// No block is left. The superblock says how far the journal went at least.
+    fn lose_everything(&mut self, ring: &Ring) {
+        self.synced = ring.synced;
+        self.head = ring.synced.sequence.max(1);
+        self.proven = self.head;
+        let lost = LostBlocks { first: 1, last: self.head, standing: Standing::Proven };
+        self.damage.push(Damage::of(&lost));
+        self.losses = Losses::new(vec![lost], 0);
+    }
+
+    /// How far the journal goes, by its newest block and by what the superblock vouches for.
+    fn stand_at(&mut self, newest: &BlockHeader, blocks: &[FoundBlock], ring: &Ring) {
+        self.head = newest.sequence.max(ring.synced.sequence);
+        self.oldest = newest.oldest;
+        let told = blocks.iter().map(|block| block.header.synced_through).max().unwrap_or(0);
+        self.proven = told.max(ring.synced.sequence);
+        let proven = blocks.iter().find(|block| block.header.sequence == self.proven);
+        self.synced = proven.map_or(ring.synced, FoundBlock::synced);
+        self.space.file = newest.file;
+        self.space.offset = newest.offset + u64::from(newest.bytes);
+        self.lay_out(blocks, ring.files);
+    }
+
+    /// Which files the lost blocks were in, as far as the blocks behind them or the superblock say so.
+    fn locate_lost(&mut self, blocks: &[FoundBlock], ring: &Ring) {
+        let behind = |header: &BlockHeader| {
+            let skipped = if header.previous == 0 { UNSYNCED_MAX } else { 0 };
+            (header.sequence.saturating_sub(1 + skipped), header.previous_file)
+        };
+        self.files_of_lost = blocks.iter().map(|block| behind(&block.header)).collect();
+        self.files_of_lost.insert(ring.synced.sequence, ring.synced.file);
+        let lasts = self.damage.iter().filter_map(|damage| match damage {
+            Damage::Blocks { last, .. } => Some(*last),
+            Damage::File(_) | Damage::Record { .. } => None,
+        });
+        let lasts: BTreeSet<u64> = lasts.collect();
+        self.files_of_lost.retain(|last, _| lasts.contains(last));
+    }
+
     /// Which files hold something, in which order, and which are free.
     fn lay_out(&mut self, blocks: &[FoundBlock], files: u32) {
         let mut firsts: BTreeMap<u32, u64> = BTreeMap::new();
@@ -102,14 +150,15 @@ impl Recovered {
         losses
     }
 
-    /// A block that was written behind the head and is not one any more. No block vouches for it, and it may have been
-    /// acknowledged all the same. It counts as the head: the next incarnation must skip what may have followed it. The first
+    /// A block that was written behind the head and is not one any more, or was in a file that is lost. No block vouches for
+    /// it, and it may have been acknowledged all the same. It counts as the head: the next incarnation must skip what may have followed it. The first
     /// block of that, which lists the loss, goes where the remains are: they are told once.
     fn missing_behind_head(&mut self, remains: &Remains) -> Option<LostBlocks> {
         let is_left = |file: u32, offset: u64| remains.places.contains(&(file, offset));
         let front = self.space.free.iter().copied().find(|file| is_left(*file, 0));
         let there = front.is_some() || is_left(self.space.file, self.space.offset);
-        if !there && remains.strayed <= self.head {
+        let was_in_file = !self.lost_files.is_empty();
+        if !there && remains.strayed <= self.head && !was_in_file {
             return None;
         }
         self.head += 1;
@@ -117,7 +166,9 @@ impl Recovered {
             self.space.move_to(file, self.next_sequence());
         }
         let lost = LostBlocks { first: self.head, last: self.head, standing: Standing::Proven };
-        self.damage.push(Damage::of(&lost));
+        if !was_in_file {
+            self.damage.push(Damage::of(&lost));
+        }
         Some(lost)
     }
 

@@ -3,9 +3,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
+use ng_wire::batch::BatchHeader;
+use ng_wire::replica::BodyCheck;
+
 use crate::PAGE;
 use crate::block::{BlockHeader, BlockRecord, KIND};
-use crate::record::RecordKind;
+use crate::record::{RecordHeader, RecordKind};
+use crate::superblock::SyncedBlock;
 
 /// Bytes asked for at a time.
 pub(super) const PIECE: u64 = 1 << 20;
@@ -28,6 +32,8 @@ pub struct FoundRecord {
     pub record: BlockRecord,
     /// The body, but for prepares, whose bodies stay where they are.
     pub body: Vec<u8>,
+    /// The offset behind a batch of messages without gaps, if that is what the body is.
+    pub next_offset: Option<u64>,
 }
 
 /// Where the two marks stand in the front of a block by which it is known.
@@ -73,6 +79,9 @@ struct Pages {
 }
 
 impl Remains {
+    /// Of a file of which nothing was read.
+    pub(super) const NOTHING: Self = Self { places: BTreeSet::new(), strayed: 0 };
+
     /// Of two files together.
     pub fn add(&mut self, other: Self) {
         self.places.extend(other.places);
@@ -86,6 +95,13 @@ impl FoundBlock {
     pub fn new(header: &BlockHeader, checksum: u128, block: &[u8]) -> Self {
         let records = header.records(block).ok().map(|records| keep_bodies(records, block));
         Self { header: *header, checksum, records }
+    }
+
+    /// The block as a superblock names it.
+    #[must_use]
+    pub const fn synced(&self) -> SyncedBlock {
+        let BlockHeader { sequence, file, .. } = self.header;
+        SyncedBlock { sequence, checksum: self.checksum, file }
     }
 
     /// Whether every record of it is whole.
@@ -233,13 +249,21 @@ pub(super) fn piece_bytes(file_bytes: u64, offset: u64) -> usize {
 }
 
 fn keep_bodies(records: Vec<BlockRecord>, block: &[u8]) -> Vec<FoundRecord> {
-    let kept = |record: &BlockRecord| {
+    let found = |record: BlockRecord| {
         let end = record.body_start + record.header.body_length as usize;
-        if record.header.kind == RecordKind::Prepare {
-            Vec::new()
-        } else {
-            block[record.body_start..end].to_vec()
-        }
+        let body = &block[record.body_start..end];
+        let next_offset = if record.whole { next_offset(&record.header, body) } else { None };
+        let kept = if record.header.kind == RecordKind::Prepare { Vec::new() } else { body.to_vec() };
+        FoundRecord { record, body: kept, next_offset }
     };
-    records.into_iter().map(|record| FoundRecord { body: kept(&record), record }).collect()
+    records.into_iter().map(found).collect()
+}
+
+/// The offset behind the messages of a batch, or a lower one if some of its offsets are given to no message.
+fn next_offset(header: &RecordHeader, body: &[u8]) -> Option<u64> {
+    let batch = match header.body_check {
+        BodyCheck::Batch => BatchHeader::decode(body).ok()?,
+        BodyCheck::Whole => return None,
+    };
+    batch.base_offset.checked_add(batch.count.into())
 }

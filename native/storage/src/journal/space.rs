@@ -9,6 +9,8 @@ use super::{Limits, pages};
 pub(super) enum Growing {
     No,
     Asked,
+    /// It is whole, and the superblock does not count it yet.
+    Made,
     /// There was no space; asked again when idle.
     Refused,
 }
@@ -68,14 +70,24 @@ impl Space {
         if self.growing == Growing::Refused { 0 } else { limits.files_max.saturating_sub(self.files) }
     }
 
-    pub(super) fn grown(&mut self, is_made: bool) {
-        if is_made {
+    /// A further file is whole, or could not be made. Returns how many files the superblock must count before it is used.
+    pub(super) fn grown(&mut self, is_made: bool) -> Option<u32> {
+        self.growing = if is_made { Growing::Made } else { Growing::Refused };
+        is_made.then_some(self.files + 1)
+    }
+
+    /// The superblock counts the further file: blocks may be written to it.
+    pub(super) fn enlisted(&mut self) {
+        if self.growing == Growing::Made {
             self.growing = Growing::No;
             self.free.push_back(self.files);
             self.files += 1;
-        } else {
-            self.growing = Growing::Refused;
         }
+    }
+
+    /// Whether a further file will come without anything else being done.
+    pub(super) fn is_growing(&self) -> bool {
+        matches!(self.growing, Growing::Asked | Growing::Made)
     }
 
     /// Whether there was no space for a further file.

@@ -17,6 +17,7 @@ use super::space::Space;
 use super::{Effect, Event, JournalFault, Limits, Located, Position, Refused, UNSYNCED_MAX};
 use crate::block::{self, BLOCK_HEADER, BlockHeader, body_bytes};
 use crate::record::{RECORD_HEADER, RecordHeader, RecordKind};
+use crate::superblock::SyncedBlock;
 
 /// The journal of a shard. See the module for how it is driven.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct PrepareJournal {
     pub(super) queue: Queue,
     next_sequence: u64,
     previous: u128,
+    previous_file: u32,
     pub(super) space: Space,
     pub(super) oldest: u64,
     pub(super) reclaim: Reclaim,
@@ -39,9 +41,11 @@ pub struct PrepareJournal {
     writing: Option<Writing>,
     /// Written, not synced.
     unsynced: VecDeque<Written>,
-    /// What the sync under way covers, and its file.
-    syncing: Option<(u64, u32)>,
+    /// The last block that the sync under way covers, and its file; no block while files of the incarnation before are synced.
+    syncing: Option<(Option<SyncedBlock>, u32)>,
     pub(super) synced_through: u64,
+    /// The newest block that was synced, for the superblock.
+    synced: SyncedBlock,
     proof: Proof,
     /// Files of the incarnation before that must be synced before the first block says that they are.
     inherited: VecDeque<u32>,
@@ -60,8 +64,7 @@ pub struct PrepareJournal {
 /// A write under way.
 #[derive(Clone, Copy, Debug)]
 struct Writing {
-    sequence: u64,
-    file: u32,
+    block: SyncedBlock,
     /// Whether it ends with a sync.
     sync: bool,
     records: usize,
@@ -70,8 +73,7 @@ struct Writing {
 /// A block that is written and not synced.
 #[derive(Clone, Copy, Debug)]
 struct Written {
-    sequence: u64,
-    file: u32,
+    block: SyncedBlock,
     records: usize,
 }
 
@@ -99,6 +101,7 @@ impl PrepareJournal {
             queue: Queue::new(limits.block_bytes_target),
             next_sequence,
             previous: 0,
+            previous_file: recovered.space.file,
             inherited: recovered.space.order.iter().map(|(file, _)| *file).collect(),
             space: recovered.space,
             oldest: recovered.oldest,
@@ -107,6 +110,7 @@ impl PrepareJournal {
             unsynced: VecDeque::new(),
             syncing: None,
             synced_through: recovered.proven,
+            synced: recovered.synced,
             proof: Proof::of(recovered.proven),
             told_through: 0,
             last_records: 0,
@@ -156,7 +160,10 @@ impl PrepareJournal {
             Event::Synced(result) => self.synced(result, effects),
             Event::Read(result) => self.reclaim_read(result.as_deref().ok(), effects),
             // Out of space is pressure, not failure: what is there goes on.
-            Event::Grown(result) => self.space.grown(result.is_ok()),
+            Event::Grown(result) => {
+                effects.extend(self.space.grown(result.is_ok()).map(|files| Effect::Enlist { files }));
+            }
+            Event::Enlisted => self.space.enlisted(),
             Event::Released { group, op } => self.groups.release(group, op),
             Event::Idle => self.idle(),
         }
@@ -173,7 +180,8 @@ impl PrepareJournal {
     pub fn locate(&self, group: u64, op: u64) -> Option<Located> {
         let located = self.groups.locate(group, op)?;
         // A read beside the write of its block may come first and find what was there before.
-        let is_being_written = self.writing.is_some_and(|block| block.sequence == located.position.block);
+        let is_being_written =
+            self.writing.is_some_and(|writing| writing.block.sequence == located.position.block);
         Some(Located { file: located.file.filter(|_| !is_being_written), ..located })
     }
 
@@ -194,6 +202,12 @@ impl PrepareJournal {
         self.synced_through
     }
 
+    /// The newest block that is on the disk for good, for the superblock to vouch for.
+    #[must_use]
+    pub const fn synced_block(&self) -> SyncedBlock {
+        self.synced
+    }
+
     /// Blocks up to here will be known to have been synced, whatever becomes of them on the disk.
     #[must_use]
     pub const fn proven_through(&self) -> u64 {
@@ -209,6 +223,12 @@ impl PrepareJournal {
     #[must_use]
     pub const fn files(&self) -> u32 {
         self.space.files
+    }
+
+    /// Whether a further file is being made, or waits for the superblock to count it.
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        self.space.is_growing()
     }
 
     /// Records that wait for their write to begin.
@@ -300,14 +320,13 @@ impl PrepareJournal {
 
     fn start_sync(&mut self, effects: &mut Vec<Effect>) {
         if let Some(file) = self.inherited.front() {
-            self.syncing = Some((0, *file));
+            self.syncing = Some((None, *file));
             effects.push(Effect::Sync { file: *file });
             return;
         }
-        let Some(Written { file, .. }) = self.unsynced.front().copied() else { return };
-        let same = self.unsynced.iter().take_while(|other| other.file == file);
-        let through = same.last().map_or(0, |last| last.sequence);
-        self.syncing = Some((through, file));
+        let Some(file) = self.unsynced.front().map(|written| written.block.file) else { return };
+        let same = self.unsynced.iter().take_while(|other| other.block.file == file);
+        self.syncing = Some((same.last().map(|last| last.block), file));
         effects.push(Effect::Sync { file });
     }
 
@@ -332,6 +351,7 @@ impl PrepareJournal {
             oldest: self.oldest,
             offset: self.space.offset,
             file: self.space.file,
+            previous_file: self.previous_file,
             bytes: 0,
             records: 0,
             directory_checksum: 0,
@@ -349,7 +369,9 @@ impl PrepareJournal {
         self.next_sequence += 1;
         self.previous = checksum;
         let (file, offset, sync) = (self.space.file, self.space.offset, self.syncs_with_write());
-        self.writing = Some(Writing { sequence, file, sync, records });
+        self.previous_file = file;
+        let block = SyncedBlock { sequence, checksum, file };
+        self.writing = Some(Writing { block, sync, records });
         effects.push(Effect::Write { file, offset, buffer, sync });
         self.space.offset += u64::from(header.bytes);
     }
@@ -371,12 +393,12 @@ impl PrepareJournal {
     }
 
     fn written(&mut self, buffer: Output, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
-        let Some(Writing { sequence, file, sync, records }) = self.writing.take() else { return };
+        let Some(Writing { block, sync, records }) = self.writing.take() else { return };
         self.spare.extend(buffer.into_buffer());
         match result {
-            Ok(()) if sync => self.durable(sequence, records, effects),
-            Ok(()) => self.unsynced.push_back(Written { sequence, file, records }),
-            Err(error) => self.fail(file, error, effects),
+            Ok(()) if sync => self.durable(block, records, effects),
+            Ok(()) => self.unsynced.push_back(Written { block, records }),
+            Err(error) => self.fail(block.file, error, effects),
         }
     }
 
@@ -391,15 +413,19 @@ impl PrepareJournal {
         if self.inherited.pop_front().is_some() {
             return;
         }
+        let Some(through) = through else { return };
         let mut records = 0;
-        while let Some(block) = self.unsynced.pop_front_if(|block| block.sequence <= through) {
-            records += block.records;
+        while let Some(written) =
+            self.unsynced.pop_front_if(|written| written.block.sequence <= through.sequence)
+        {
+            records += written.records;
         }
         self.durable(through, records, effects);
     }
 
-    fn durable(&mut self, through: u64, records: usize, effects: &mut Vec<Effect>) {
-        self.synced_through = through;
+    fn durable(&mut self, block: SyncedBlock, records: usize, effects: &mut Vec<Effect>) {
+        let through = block.sequence;
+        (self.synced, self.synced_through) = (block, through);
         if self.proof.synced(through, self.told_through) {
             self.queue.want_block();
         }

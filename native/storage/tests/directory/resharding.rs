@@ -13,9 +13,11 @@ use ng_storage::journal::recovery::RecoveredGroup;
 use ng_storage::journal::{Effect, Event, PrepareJournal};
 use ng_storage::layout::Layout;
 use ng_storage::manifest::GroupEntry;
+use ng_storage::manifest_writer::{ManifestEffect, ManifestWriter};
 use ng_storage::record::{RecordHeader, RecordKind};
 use ng_storage::record_body::{OpenBody, ViewBody};
 use ng_storage::resharding::Resharding;
+use ng_storage::store::shell::PlanShell;
 
 use crate::mortal::Mortal;
 use crate::rig::{Manifests, SETTINGS, directory, entry, found, layout, open};
@@ -63,8 +65,11 @@ fn records(group: u64) -> Vec<(RecordHeader, Vec<u8>)> {
 }
 
 fn write<E: Environment>(mut driver: E::Driver, opened: OpenedShard<E>, groups: impl Iterator<Item = u64>) {
-    let OpenedShard { superblock, mut shell, recovered, .. } = opened;
-    let mut effects = Vec::new();
+    let OpenedShard { home, superblock, mut shell, recovered, superblocks, superblock_file, .. } = opened;
+    let mut plans = PlanShell::new(900, 1, 4, true);
+    plans.keep(home.superblock(), superblock_file);
+    let mut writer = ManifestWriter::new(home, superblocks);
+    let (mut effects, mut said) = (Vec::new(), Vec::new());
     let mut journal = PrepareJournal::resume(
         superblock.journal,
         superblock.incarnation,
@@ -77,13 +82,29 @@ fn write<E: Environment>(mut driver: E::Driver, opened: OpenedShard<E>, groups: 
     for _ in 0..10_000 {
         journal.start(&mut effects);
         shell.perform(&mut driver, &mut effects);
-        assert!(!effects.drain(..).any(|effect| matches!(effect, Effect::Fatal(_))), "a healthy disk");
+        for effect in std::mem::take(&mut effects) {
+            assert!(!matches!(effect, Effect::Fatal(_)), "a healthy disk");
+            if let Effect::Enlist { files } = effect {
+                writer.enlist(files, &mut said);
+            }
+        }
+        for effect in std::mem::take(&mut said) {
+            match effect {
+                ManifestEffect::Run(plan) => plans.start(&mut driver, 0, plan),
+                ManifestEffect::Enlisted => journal.step(Event::Enlisted, &mut effects),
+                other => panic!("{other:?}"),
+            }
+        }
         let mut completions = Vec::new();
         driver
             .complete(Wait::Until(driver.now() + Duration::from_millis(1)), &mut completions)
             .expect("it lives");
         for completion in completions {
-            if let Some(event) = shell.event(&mut driver, completion) {
+            if !shell.owns(&completion) {
+                if let Some((_, result)) = plans.completed(&mut driver, completion) {
+                    writer.step(result, &mut said);
+                }
+            } else if let Some(event) = shell.event(&mut driver, completion) {
                 journal.step(event, &mut effects);
             }
         }
@@ -94,7 +115,7 @@ fn write<E: Environment>(mut driver: E::Driver, opened: OpenedShard<E>, groups: 
         } else if journal.is_quiet() && journal.wants_mark() {
             // What no later block proves passes for torn.
             journal.step(Event::Idle, &mut effects);
-        } else if journal.is_quiet() {
+        } else if journal.is_quiet() && !journal.is_growing() {
             return;
         }
     }
@@ -229,12 +250,12 @@ fn a_change_over_damage_is_refused_and_changes_nothing() {
     }
     assert!(copies > 0, "op 3 of group 1 is somewhere");
     let refused = change(&directory, &before, 2).expect_err("a record of it is damaged");
-    assert_eq!((refused.status(), matches!(refused, BootError::NotMoved { .. })), (65, true), "{refused}");
+    assert_eq!((refused.status(), matches!(refused, BootError::NotMoved { .. })), (78, true), "{refused}");
     assert_eq!(layout(&directory), before);
 }
 
-#[test]
-fn shares_that_do_not_fit_are_refused_and_change_nothing() {
+/// A directory of three shards whose rings are about as full as they may be.
+fn three_full_rings() -> Mortal {
     let environment = Mortal::new(1);
     let directory = directory(&environment);
     found(&directory, 3).expect("a healthy disk");
@@ -243,9 +264,36 @@ fn shares_that_do_not_fit_are_refused_and_change_nothing() {
         write(driver, opened, (0..8).map(|number| 3 * number + u64::from(shard)));
         environment.restart();
     }
+    environment
+}
+
+#[test]
+fn three_full_rings_fit_one_that_grows_for_them() {
+    let environment = three_full_rings();
+    let directory = directory(&environment);
     let before = layout(&directory);
-    let refused = change(&directory, &before, 1).expect_err("three rings do not fit one");
-    assert!(matches!(refused, BootError::NotMoved { .. }), "{refused}");
+    let after = change(&directory, &before, 1).expect("the new ring has as many files as it takes");
+    environment.restart();
+    let (now, found, _) = content(&environment);
+    assert_eq!((now, found.len()), (after, 24));
+    let (_, opened) = open(&environment, &directory, 0).expect("a whole directory");
+    assert!(opened.superblock.ring.files > SETTINGS.journal.files_max, "{:?}", opened.superblock.ring);
+}
+
+#[test]
+fn a_full_disk_keeps_the_shards_and_says_what_helps() {
+    let environment = three_full_rings();
+    let directory = directory(&environment);
+    let before = layout(&directory);
+    let used: usize = {
+        let names = environment.machine.file_names();
+        names.iter().filter_map(|path| environment.machine.file_bytes(path)).map(|bytes| bytes.len()).sum()
+    };
+    environment.machine.set_capacity(used as u64 + 3 * SETTINGS.journal.file_bytes);
+    let refused = change(&directory, &before, 1).expect_err("there is no room for a ring of that size");
+    assert_eq!(refused.status(), 78, "{refused}");
+    assert!(refused.to_string().contains("system.sharding.cpu_allocation=3"), "{refused}");
+    environment.machine.set_capacity(u64::MAX);
     environment.restart();
     let (after, found, _) = content(&environment);
     assert_eq!((after, found.len()), (before, 24));

@@ -6,7 +6,7 @@ use ng_storage::data_directory::{DataDirectory, Identity, OpenedShard, Settings}
 use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
 use ng_storage::journal::Limits;
-use ng_storage::layout::Layout;
+use ng_storage::layout::{Layout, Member};
 use ng_storage::manifest::GroupEntry;
 use ng_storage::manifest_writer::{ManifestEffect, ManifestWriter};
 use ng_storage::record::{RecordHeader, RecordKind};
@@ -15,7 +15,7 @@ use ng_storage::superblock::Genesis;
 
 pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 32, handles_max: 64 };
 
-pub(crate) const IDENTITY: Identity = Identity { cluster: 0xc1, node: 0xd2 };
+pub(crate) const IDENTITY: Identity = Identity { cluster: 0xc1, node: 0xd2, member: Member::STANDALONE };
 
 pub(crate) const SETTINGS: Settings = Settings {
     genesis: Genesis {

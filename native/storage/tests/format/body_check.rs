@@ -32,6 +32,7 @@ fn block_of(record: RecordHeader, body: &[u8]) -> (BlockHeader, Vec<u8>) {
         file: 0,
         bytes: 0,
         records: 0,
+        previous_file: 0,
         directory_checksum: 0,
     };
     let (bytes, front, _) = values::block(front, &[(record, body.to_vec())]);

@@ -1,6 +1,8 @@
 //! Each file cut at every length and with every byte class flipped: a typed refusal or the right content, never a panic.
 
+use ng_storage::Reason;
 use ng_storage::block::BlockHeader;
+use ng_storage::checksum::checksum;
 use ng_storage::describe::{FileKind, describe};
 use ng_storage::footer::Footer;
 use ng_storage::index::Index;
@@ -136,15 +138,23 @@ fn a_flipped_byte_of_a_batch_or_a_footer_is_refused() {
 }
 
 #[test]
-fn a_newer_version_is_refused_as_newer() {
-    let mut bytes = values::layout().encode();
-    bytes[24] = 2;
-    assert!(Layout::decode(&bytes).expect_err("version 2").is_newer());
-    bytes[24] = 1;
-    bytes[26] = 1;
-    assert!(Layout::decode(&bytes).expect_err("a feature").is_newer());
-    bytes[24] = 0;
-    assert!(!Layout::decode(&bytes).expect_err("version 0").is_newer());
+fn a_version_of_another_build_is_refused_as_that() {
+    let refusal = |version: u8, features: u8| {
+        let mut bytes = values::layout().encode();
+        (bytes[24], bytes[26]) = (version, features);
+        assert_eq!(
+            Layout::decode(&bytes).expect_err("rot").reason,
+            Reason::Checksum,
+            "what does not fit its checksum speaks for no other build"
+        );
+        let sum = checksum(&bytes[16..]);
+        bytes[..16].copy_from_slice(&sum.to_le_bytes());
+        Layout::decode(&bytes).expect_err("another build")
+    };
+    assert!(refusal(3, 0).is_newer());
+    assert!(refusal(2, 1).is_newer());
+    assert!(refusal(1, 0).is_older());
+    assert_eq!(refusal(0, 0).reason, Reason::Value(0));
 }
 
 proptest! {

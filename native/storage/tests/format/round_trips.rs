@@ -3,13 +3,13 @@
 use ng_storage::block::BlockHeader;
 use ng_storage::footer::Footer;
 use ng_storage::index::{Index, IndexEntry};
-use ng_storage::layout::{JournalName, Layout};
+use ng_storage::layout::{JournalName, Layout, Member};
 use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
 use ng_storage::record::{BodyCheck, Level, RecordHeader, RecordKind};
 use ng_storage::record_body::{LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
 use ng_storage::segment::{Found, look};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
-use ng_storage::superblock::{Genesis, ManifestPointer, Superblock};
+use ng_storage::superblock::{Genesis, ManifestPointer, Ring, Superblock, SyncedBlock};
 use ng_wire::batch::Verified;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -92,6 +92,7 @@ proptest! {
             file: numbers[3],
             bytes: 0,
             records: 0,
+            previous_file: 0,
             directory_checksum: 0,
         };
         let (bytes, written, checksum) = values::block(header, &records);
@@ -131,7 +132,8 @@ proptest! {
     #[test]
     fn layouts(names in btree_set(any::<(u32, u32)>(), 1..40), epoch in 1..u32::MAX, shard_count in 1..1025_u32) {
         let journals = names.into_iter().map(|(epoch, shard)| JournalName { epoch, shard }).collect();
-        let layout = Layout { cluster: values::CLUSTER, node: values::NODE, epoch, shard_count, journals };
+        let member = Member { number: epoch.to_le_bytes()[0] % 32, count: 32 };
+        let layout = Layout { cluster: values::CLUSTER, node: values::NODE, member, epoch, shard_count, journals };
         prop_assert_eq!(Layout::decode(&layout.encode()), Ok(layout));
     }
 
@@ -140,6 +142,7 @@ proptest! {
         let superblock = Superblock {
             cluster: wide[0],
             node: wide[1],
+            member: Member { number: 0, count: 1 + small[0].to_le_bytes()[0] % 32 },
             journal: wide[2],
             epoch: small[0],
             shard: small[1] / 2,
@@ -150,6 +153,7 @@ proptest! {
             incarnation: numbers[1],
             manifest: ManifestPointer { sequence: numbers[2], checksum: wide[4] },
             journal_file_bytes: (numbers[3] % 1_000_000 + 1) * 4096,
+            ring: Ring { files: small[2] % 1_000 + 1, synced: SyncedBlock { sequence: numbers[1], checksum: wide[3], file: small[2] % 1_000 } },
             genesis: Genesis { frame_bytes_max: small[2], pipeline_depth: small[3], client_table_slots: small[4], consumer_offsets_max: small[0] },
         };
         let elected = Superblock::elect(&values::superblock_file(&superblock, &superblock)).expect("four copies");

@@ -7,13 +7,13 @@ use ng_storage::checksum::checksum;
 use ng_storage::footer::{Footer, digests};
 use ng_storage::home::METADATA_GROUP;
 use ng_storage::index::{Index, IndexEntry};
-use ng_storage::layout::{JournalName, Layout};
+use ng_storage::layout::{JournalName, Layout, Member};
 use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
 use ng_storage::metadata_state::MetadataState;
 use ng_storage::record::{Level, RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
-use ng_storage::superblock::{Genesis, ManifestPointer, Superblock};
+use ng_storage::superblock::{Genesis, ManifestPointer, Ring, Superblock, SyncedBlock};
 use ng_wire::batch::{BatchBuilder, stamp};
 
 pub(crate) const CLUSTER: u128 = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
@@ -22,13 +22,15 @@ pub(crate) const JOURNAL: u128 = 0x2122_2324_2526_2728_292a_2b2c_2d2e_2f30;
 
 pub(crate) fn layout() -> Layout {
     let journals = vec![JournalName { epoch: 1, shard: 0 }, JournalName { epoch: 2, shard: 0 }];
-    Layout { cluster: CLUSTER, node: NODE, epoch: 2, shard_count: 1, journals }
+    let member = Member { number: 1, count: 3 };
+    Layout { cluster: CLUSTER, node: NODE, member, epoch: 2, shard_count: 1, journals }
 }
 
 pub(crate) fn superblock() -> Superblock {
     Superblock {
         cluster: CLUSTER,
         node: NODE,
+        member: Member { number: 1, count: 3 },
         journal: JOURNAL,
         epoch: 2,
         shard: 3,
@@ -39,6 +41,7 @@ pub(crate) fn superblock() -> Superblock {
         incarnation: 5,
         manifest: ManifestPointer { sequence: 9, checksum: 0x4142 },
         journal_file_bytes: 1 << 22,
+        ring: Ring { files: 6, synced: SyncedBlock { sequence: 88, checksum: 0x7172, file: 4 } },
         genesis: Genesis {
             frame_bytes_max: 1 << 20,
             pipeline_depth: 8,
@@ -120,6 +123,7 @@ pub(crate) fn journal() -> Vec<u8> {
         file: 1,
         bytes: 0,
         records: 0,
+        previous_file: 0,
         directory_checksum: 0,
     };
     let mut file = Vec::new();
@@ -128,6 +132,7 @@ pub(crate) fn journal() -> Vec<u8> {
         let (bytes, _, checksum) = block(header, part);
         file.extend_from_slice(&bytes);
         header.previous = checksum;
+        header.previous_file = 1;
         header.synced_through = header.sequence;
         header.sequence += 1;
     }

@@ -9,6 +9,7 @@ use ng_storage::journal::scan::{FoundBlock, FoundRecord, Remains};
 use ng_storage::journal::{Event, SlotState};
 use ng_storage::record::{RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, LostBlocks, MarkBody, Standing};
+use ng_storage::superblock::{Ring, SyncedBlock};
 
 use crate::rig::{Found, LIMITS, Rig, path, prepare};
 
@@ -166,7 +167,7 @@ fn a_journal_without_a_single_block_is_damage() {
         }
     }
     let found = Found::read(environment, 2, &BTreeMap::new());
-    assert_eq!(found.recovered.damage, [Damage::Everything]);
+    assert_eq!(found.recovered.damage, [Damage::Blocks { first: 1, last: 1 }]);
 }
 
 #[test]
@@ -239,18 +240,22 @@ fn a_block_that_the_next_one_was_not_written_behind_is_damage() {
             file: 0,
             bytes: 4096,
             records: 0,
+            previous_file: 0,
             directory_checksum: 0,
         };
         FoundBlock { header, checksum: u128::from(sequence), records: Some(Vec::new()) }
     };
     let chained = vec![block(65, 0), block(66, 65), block(67, 66)];
-    assert_eq!(recover(chained, &Remains::default(), 2, &BTreeMap::new()).damage, []);
+    assert_eq!(recover(chained, &Remains::default(), &RING, &[], &BTreeMap::new()).damage, []);
     let phantom = vec![block(65, 0), block(66, 65), block(67, 99)];
     assert_eq!(
-        recover(phantom, &Remains::default(), 2, &BTreeMap::new()).damage,
+        recover(phantom, &Remains::default(), &RING, &[], &BTreeMap::new()).damage,
         [Damage::Blocks { first: 66, last: 66 }]
     );
 }
+
+/// Two files, of which no superblock says how far they were written.
+const RING: Ring = Ring { files: 2, synced: SyncedBlock { sequence: 0, checksum: 0, file: 0 } };
 
 /// A record in a block that holds it alone, behind the one before.
 fn block_of(sequence: u64, header: RecordHeader, body: Vec<u8>) -> FoundBlock {
@@ -265,13 +270,14 @@ fn block_of(sequence: u64, header: RecordHeader, body: Vec<u8>) -> FoundBlock {
         file: 0,
         bytes: 4096,
         records: 1,
+        previous_file: 0,
         directory_checksum: 0,
     };
     let record = BlockRecord { header, checksum: header.checksum(), body_start: 416, whole: true };
     FoundBlock {
         header: block,
         checksum: u128::from(sequence),
-        records: Some(vec![FoundRecord { record, body }]),
+        records: Some(vec![FoundRecord { record, body, next_offset: None }]),
     }
 }
 
@@ -286,7 +292,7 @@ fn a_block_between_two_that_are_lost_is_not_lost_however_many_there_are() {
     let mark = MarkBody { lost: lost.collect() }.encode();
     blocks.push(block_of(3 * LOST + 1, RecordHeader::of(RecordKind::Mark, 0, &mark), mark));
 
-    let first = recover(blocks.clone(), &Remains::default(), 2, &BTreeMap::new());
+    let first = recover(blocks.clone(), &Remains::default(), &RING, &[], &BTreeMap::new());
     let told = first.losses();
     let listed = told.iter().map(|loss| LostBlocks {
         first: loss.first,
@@ -295,7 +301,7 @@ fn a_block_between_two_that_are_lost_is_not_lost_however_many_there_are() {
     });
     let again = MarkBody { lost: listed.collect() }.encode();
     blocks.push(block_of(3 * LOST + 2, RecordHeader::of(RecordKind::Mark, 0, &again), again));
-    let second = recover(blocks, &Remains::default(), 2, &BTreeMap::new());
+    let second = recover(blocks, &Remains::default(), &RING, &[], &BTreeMap::new());
     for recovered in [first, second] {
         for op in 1..=3 * LOST {
             assert_eq!(recovered.locate(5, op).is_some(), !is_lost(op), "op {op}: {told:?}");
@@ -315,8 +321,9 @@ fn a_journal_that_is_lost_in_more_places_than_it_can_list_is_told_so() {
         let mark = MarkBody { lost: lost.collect() }.encode();
         let block = block_of(2 * count + 1, RecordHeader::of(RecordKind::Mark, 0, &mark), mark);
         let header = BlockHeader { oldest: 2 * count + 1, ..block.header };
-        let counts = recover(vec![block.clone()], &Remains::default(), 2, &BTreeMap::new());
-        let gone = recover(vec![FoundBlock { header, ..block }], &Remains::default(), 2, &BTreeMap::new());
+        let counts = recover(vec![block.clone()], &Remains::default(), &RING, &[], &BTreeMap::new());
+        let gone =
+            recover(vec![FoundBlock { header, ..block }], &Remains::default(), &RING, &[], &BTreeMap::new());
         assert!(!gone.is_shattered(&LIMITS) && gone.losses().len() <= 64, "nothing counts between them");
         counts.is_shattered(&LIMITS)
     };

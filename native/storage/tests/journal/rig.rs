@@ -8,9 +8,10 @@ use std::time::Duration;
 use ng_io::simulated::SimulatedDriver;
 use ng_io::{Driver, DriverLimits, Environment, Instant, Outcome, SimulatedEnvironment, Token, Wait};
 use ng_storage::journal::recovery::{Recovered, RecoveredGroup};
-use ng_storage::journal::shell::{JournalHome, JournalShell, body_in, file_name};
+use ng_storage::journal::shell::{JournalHome, JournalShell, StartFault, body_in, file_name};
 use ng_storage::journal::{Effect, Event, JournalFault, Limits, Position, PrepareJournal, Refused};
 use ng_storage::record::{RecordHeader, RecordKind};
+use ng_storage::superblock::{Ring, SyncedBlock};
 
 pub(crate) const LIMITS: Limits = Limits {
     file_bytes: 64 * 1024,
@@ -30,6 +31,8 @@ pub(crate) struct Rig {
     pub(crate) journal: PrepareJournal,
     effects: Vec<Effect>,
     incarnation: u64,
+    /// How many files a superblock would count.
+    files: u32,
     pub(crate) durable: u64,
     pub(crate) damaged: Vec<(u64, u64)>,
     pub(crate) fault: Option<JournalFault>,
@@ -51,7 +54,7 @@ impl Rig {
         let mut driver = environment.driver(DRIVER).expect("a driver");
         let (shell, recovered) =
             JournalShell::create(environment.clone(), &mut driver, home(), LIMITS).expect("a healthy disk");
-        let mut rig = Self::start(environment, driver, shell, recovered, 1);
+        let mut rig = Self::start(environment, driver, shell, recovered, (1, 1));
         // The second file is made while the first is written.
         while rig.journal.files() < 2 || !rig.journal.is_quiet() {
             rig.work(1_000_000);
@@ -61,7 +64,7 @@ impl Rig {
 
     /// What the next process finds; the caller judges it before it goes on with [`Found::resume`].
     pub(crate) fn reopen(self, floors: &BTreeMap<u64, u64>) -> Found {
-        Found::read(self.environment, self.incarnation + 1, floors)
+        Found::read_files(self.environment, (self.incarnation + 1, self.files), floors)
     }
 
     fn start(
@@ -69,7 +72,7 @@ impl Rig {
         driver: SimulatedDriver,
         shell: JournalShell<SimulatedEnvironment>,
         recovered: Recovered,
-        incarnation: u64,
+        (incarnation, files): (u64, u32),
     ) -> Self {
         let mut effects = Vec::new();
         let journal = PrepareJournal::resume(home().journal, incarnation, LIMITS, recovered, &mut effects);
@@ -80,6 +83,7 @@ impl Rig {
             journal,
             effects,
             incarnation,
+            files,
             durable: 0,
             damaged: Vec::new(),
             fault: None,
@@ -160,6 +164,10 @@ impl Rig {
                 }
                 Effect::Damaged { group, op } => self.damaged.push((group, op)),
                 Effect::Fatal(fault) => self.fault = Some(fault),
+                Effect::Enlist { files } => {
+                    self.files = files;
+                    self.journal.step(Event::Enlisted, &mut self.effects);
+                }
                 other => panic!("left undone: {other:?}"),
             }
         }
@@ -172,26 +180,55 @@ pub(crate) struct Found {
     driver: SimulatedDriver,
     shell: JournalShell<SimulatedEnvironment>,
     incarnation: u64,
+    files: u32,
     pub(crate) recovered: Recovered,
     pub(crate) groups: Vec<RecoveredGroup>,
 }
 
 impl Found {
+    /// What it finds in a journal of two files.
     pub(crate) fn read(
         environment: SimulatedEnvironment,
         incarnation: u64,
         floors: &BTreeMap<u64, u64>,
     ) -> Self {
-        let mut driver = environment.driver(DRIVER).expect("a driver");
-        let (shell, mut recovered) =
-            JournalShell::recover(environment.clone(), &mut driver, home(), LIMITS, floors)
-                .expect("files that open");
-        let groups = recovered.take_groups();
-        Self { environment, driver, shell, incarnation, recovered, groups }
+        Self::read_files(environment, (incarnation, 2), floors)
     }
 
-    pub(crate) fn resume(self) -> Rig {
-        Rig::start(self.environment, self.driver, self.shell, self.recovered, self.incarnation)
+    fn read_files(
+        environment: SimulatedEnvironment,
+        (incarnation, files): (u64, u32),
+        floors: &BTreeMap<u64, u64>,
+    ) -> Self {
+        let vouched = Ring { files, synced: SyncedBlock::default() };
+        Self::read_ring(environment, incarnation, vouched, floors).expect("the files of this life")
+    }
+
+    /// What it finds in the files that a superblock vouches for.
+    pub(crate) fn read_ring(
+        environment: SimulatedEnvironment,
+        incarnation: u64,
+        ring: Ring,
+        floors: &BTreeMap<u64, u64>,
+    ) -> Result<Self, StartFault> {
+        let mut driver = environment.driver(DRIVER).expect("a driver");
+        let (shell, mut recovered) = JournalShell::recover(
+            environment.clone(),
+            &mut driver,
+            home(),
+            LIMITS,
+            (ring, incarnation),
+            floors,
+        )?;
+        let groups = recovered.take_groups();
+        let files = ring.files;
+        Ok(Self { environment, driver, shell, incarnation, files, recovered, groups })
+    }
+
+    pub(crate) fn resume(mut self) -> Rig {
+        self.shell.complete(&mut self.driver, &self.recovered).expect("a healthy disk");
+        let life = (self.incarnation, self.files);
+        Rig::start(self.environment, self.driver, self.shell, self.recovered, life)
     }
 
     /// The view of a group, 0 before its first.

@@ -1,4 +1,5 @@
-//! A further file of the ring, made while the shard works: written with zeroes and synced, then its name.
+//! A further file of the ring, made while the shard works: written with zeroes and synced, then its name. The superblock
+//! counts it after that, and only then it takes blocks.
 //!
 //! What fails leaves the file as far as it is. The next attempt goes on from there.
 
@@ -14,7 +15,7 @@ const FILL: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Growth {
     /// Once it is open: its handle, and how much of it is written.
-    pub(super) half: Option<(Handle, u64)>,
+    half: Option<(Handle, u64)>,
     /// While its name is synced.
     directory: Option<Handle>,
 }
@@ -48,7 +49,7 @@ impl<E: Environment> JournalShell<E> {
                 if let Some(directory) = self.growth.directory.take() {
                     driver.close(directory);
                     self.growth.half = None;
-                    self.files.push(handle);
+                    self.files.push(Some(handle));
                     return Some(Event::Grown(Ok(())));
                 }
                 let options = FileOptions::DIRECTORY;

@@ -5,6 +5,7 @@ mod growth;
 mod measured;
 mod reads;
 mod start;
+mod uncounted;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use ng_io::{Buffer, Completion, Driver, Environment, FileOptions, Handle, Operat
 pub use bodies::body_in;
 use growth::Growth;
 pub use measured::Measured;
+pub use start::StartFault;
 
 use super::{Effect, Event, Limits};
 
@@ -48,7 +50,8 @@ pub struct JournalShell<E: Environment> {
     environment: E,
     home: JournalHome,
     limits: Limits,
-    files: Vec<Handle>,
+    /// By number; none for one that is missing, until [`JournalShell::complete`] has made it again.
+    files: Vec<Option<Handle>>,
     growth: Growth,
     measured: Measured,
 }
@@ -83,7 +86,7 @@ impl<E: Environment> JournalShell<E> {
                 self.submit(driver, READ, Operation::ReadAt { file: self.handle(file), buffer, offset });
             }
             Effect::Grow { file } => self.grow(driver, file),
-            Effect::Durable { .. } | Effect::Damaged { .. } | Effect::Fatal(_) => {}
+            Effect::Enlist { .. } | Effect::Durable { .. } | Effect::Damaged { .. } | Effect::Fatal(_) => {}
         }
     }
 
@@ -118,7 +121,7 @@ impl<E: Environment> JournalShell<E> {
     }
 
     fn handle(&self, file: u32) -> Handle {
-        self.files[file as usize]
+        self.files[file as usize].expect("a journal resumes on files that are all there")
     }
 
     fn submit(&self, driver: &mut E::Driver, kind: u64, operation: Operation) {

@@ -1,18 +1,41 @@
-//! What a start does with the files of a journal, and waits for.
+//! A journal when a shard starts: made, or opened and read as a whole, or completed where an operator accepted that a file is
+//! lost.
 
 use std::collections::BTreeMap;
 
 use ng_io::{Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
+use thiserror::Error;
 
 use super::growth::Growth;
 use super::measured::Measured;
-use super::reads::Reads;
+use super::reads::{Reads, ScannedFile};
 use super::{JournalHome, JournalShell, READ};
 use crate::PAGE;
 use crate::held_file::open_when_free;
-use crate::journal::recovery::{Recovered, recover};
+use crate::journal::recovery::{FileFault, LostFile, Recovered, recover};
 use crate::journal::scan::Remains;
+use crate::journal::strays::{StrayFile, earlier_files, stray_front};
 use crate::journal::{JournalFault, Limits};
+use crate::superblock::Ring;
+
+/// Why the files of a journal are not read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StartFault {
+    /// The disk failed.
+    #[error("{0}")]
+    Io(#[from] JournalFault),
+    /// Files are not those that this life of the journal left.
+    #[error("{}", list(.0))]
+    Strays(Vec<StrayFile>),
+    /// A file has blocks that the superblock cannot know of.
+    #[error("the superblock is older than the blocks of journal-{0:08}")]
+    OlderSuperblock(u32),
+}
+
+fn list(strays: &[StrayFile]) -> String {
+    let all: Vec<String> = strays.iter().map(ToString::to_string).collect();
+    all.join(", ")
+}
 
 impl<E: Environment> JournalShell<E> {
     /// Makes the first file of a new journal and waits until it is synced; the second is made while the shard works. For a
@@ -24,46 +47,55 @@ impl<E: Environment> JournalShell<E> {
         limits: Limits,
     ) -> Result<(Self, Recovered), JournalFault> {
         let mut this = Self::closed(environment, home, limits);
-        this.create_first(driver).map_err(|error| JournalFault { file: 0, error })?;
+        this.files.push(None);
+        this.fill_file(driver, 0, 0)?;
+        this.sync_names()?;
         Ok((this, Recovered::empty(1)))
     }
 
-    fn create_first(&mut self, driver: &mut E::Driver) -> Result<(), IoError> {
-        let handle = self.open_when_free(driver, 0, true)?;
-        self.files.push(handle);
-        self.fill_now(driver, handle, 0)?;
-        self.environment.sync_directory(&self.home.directory)
-    }
-
-    /// Opens the files of a journal that was written before, reads all of them, and judges what they hold. For a start, not
-    /// for a shard's turn.
+    /// Opens the files that the superblock counts, reads all of them, and judges what they hold. `incarnation` is the highest
+    /// that can have written a block. Changes nothing; for a start, not for a shard's turn.
     pub fn recover(
         environment: E,
         driver: &mut E::Driver,
         home: JournalHome,
         limits: Limits,
+        (ring, incarnation): (Ring, u64),
         floors: &BTreeMap<u64, u64>,
-    ) -> Result<(Self, Recovered), JournalFault> {
+    ) -> Result<(Self, Recovered), StartFault> {
         let mut this = Self::closed(environment, home, limits);
-        this.open_all(driver)?;
-        let mut reads = Reads::new(&this);
-        let mut found = Vec::new();
+        this.open_all(driver, ring.files)?;
+        let mut scanned = this.scan_all(driver)?;
+        let mut strays: Vec<StrayFile> = scanned.iter().filter_map(|file| this.stray(file)).collect();
+        strays.extend(this.uncounted(driver, ring.files)?);
+        let blocks: Vec<_> = scanned.iter_mut().flat_map(|file| std::mem::take(&mut file.blocks)).collect();
+        if strays.is_empty() {
+            strays = earlier_files(&blocks);
+        }
+        if !strays.is_empty() {
+            return Err(StartFault::Strays(strays));
+        }
+        if let Some(block) = blocks.iter().find(|block| block.header.incarnation > incarnation) {
+            return Err(StartFault::OlderSuperblock(block.header.file));
+        }
+        let lost: Vec<LostFile> = scanned.iter().filter_map(|file| file.lost(limits.file_bytes)).collect();
         let mut remains = Remains::default();
-        for number in 0..this.count() {
-            let scanned = reads.scan(driver, number).map_err(|error| JournalFault { file: number, error })?;
-            found.push((scanned.length, scanned.blocks));
-            remains.add(scanned.remains);
-        }
-        for (number, (length, blocks)) in (0_u32..).zip(&found) {
-            let fault = |error| JournalFault { file: number, error };
-            this.complete(driver, number, *length, blocks.is_empty()).map_err(fault)?;
-        }
-        // A file that was made by a process that died just then: blocks must not rely on a name that may go.
-        let directory = this.environment.sync_directory(&this.home.directory);
-        directory.map_err(|error| JournalFault { file: 0, error })?;
-        let blocks = found.into_iter().flat_map(|(_, blocks)| blocks).collect();
-        let recovered = recover(blocks, &remains, this.count(), floors);
+        scanned.into_iter().for_each(|file| remains.add(file.remains));
+        let recovered = recover(blocks, &remains, &ring, &lost, floors);
         Ok((this, recovered))
+    }
+
+    /// Makes what is lost of the journal's files again, all zero, once a node goes on over it. To be called before the journal
+    /// resumes.
+    pub fn complete(&mut self, driver: &mut E::Driver, recovered: &Recovered) -> Result<(), JournalFault> {
+        for lost in &recovered.lost_files {
+            let whole_pages = match lost.fault {
+                FileFault::Missing => 0,
+                FileFault::Short { bytes } => bytes / PAGE as u64 * PAGE as u64,
+            };
+            self.fill_file(driver, lost.number, whole_pages)?;
+        }
+        if recovered.lost_files.is_empty() { Ok(()) } else { self.sync_names() }
     }
 
     fn closed(environment: E, home: JournalHome, limits: Limits) -> Self {
@@ -71,43 +103,53 @@ impl<E: Environment> JournalShell<E> {
         Self { environment, home, limits, files: Vec::new(), growth, measured }
     }
 
-    fn count(&self) -> u32 {
-        u32::try_from(self.files.len()).unwrap_or(self.limits.files_max)
-    }
-
-    fn open_all(&mut self, driver: &mut E::Driver) -> Result<(), JournalFault> {
-        for number in 0..self.limits.files_max {
-            match self.open_when_free(driver, number, false) {
-                Err(error) if error.is_absent() => break,
-                opened => self.files.push(opened.map_err(|error| JournalFault { file: number, error })?),
-            }
+    /// Opens every file that counts, whatever the settings say of their number; one may be missing.
+    fn open_all(&mut self, driver: &mut E::Driver, files: u32) -> Result<(), JournalFault> {
+        for number in 0..files {
+            let opened = match self.open_when_free(driver, number, false) {
+                Err(error) if error.is_absent() => None,
+                opened => Some(opened.map_err(|error| JournalFault { file: number, error })?),
+            };
+            self.files.push(opened);
         }
         Ok(())
     }
 
-    /// A file must have all its bytes before a block may rely on them. The last one may have been in the making: if nothing
-    /// is in it, that goes on while the shard works.
-    fn complete(
-        &mut self,
-        driver: &mut E::Driver,
-        number: u32,
-        length: u64,
-        is_empty: bool,
-    ) -> Result<(), IoError> {
-        let file = self.files[number as usize];
-        let whole_pages = length / PAGE as u64 * PAGE as u64;
-        if length < self.limits.file_bytes && is_empty && number > 0 && number + 1 == self.count() {
-            self.files.pop();
-            self.growth.half = Some((file, whole_pages));
-            return Ok(());
-        }
-        if length < self.limits.file_bytes {
-            return self.fill_now(driver, file, whole_pages);
-        }
-        if is_empty { self.sync_now(driver, file) } else { Ok(()) }
+    fn scan_all(&self, driver: &mut E::Driver) -> Result<Vec<ScannedFile>, JournalFault> {
+        let mut reads = Reads::new(self);
+        let scan =
+            |number: u32| reads.scan(driver, number).map_err(|error| JournalFault { file: number, error });
+        (0_u32..).take(self.files.len()).map(scan).collect()
     }
 
-    fn open_when_free(&self, driver: &mut E::Driver, number: u32, create: bool) -> Result<Handle, IoError> {
+    fn stray(&self, file: &ScannedFile) -> Option<StrayFile> {
+        let number = file.number;
+        let standing = stray_front(self.home.journal, number, file.front.as_ref()?)?;
+        Some(StrayFile { number, standing })
+    }
+
+    /// Writes a file with zeroes from a position on, and syncs it. It is made if it is not there.
+    fn fill_file(&mut self, driver: &mut E::Driver, number: u32, from: u64) -> Result<(), JournalFault> {
+        let fault = |error| JournalFault { file: number, error };
+        let handle = match self.files[number as usize] {
+            Some(handle) => handle,
+            None => self.open_when_free(driver, number, true).map_err(fault)?,
+        };
+        self.files[number as usize] = Some(handle);
+        self.fill_now(driver, handle, from).map_err(fault)
+    }
+
+    fn sync_names(&self) -> Result<(), JournalFault> {
+        let synced = self.environment.sync_directory(&self.home.directory);
+        synced.map_err(|error| JournalFault { file: 0, error })
+    }
+
+    pub(super) fn open_when_free(
+        &self,
+        driver: &mut E::Driver,
+        number: u32,
+        create: bool,
+    ) -> Result<Handle, IoError> {
         open_when_free(&self.environment, driver, &self.path(number), self.options(create))
     }
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, NoReturn, TextIO, TypeAlias
 
@@ -19,7 +19,7 @@ from server_ng.auth import Authenticator
 from server_ng.auth.accounts import Accounts
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
-from server_ng.bootstrap.damage import MESSAGES_DAMAGED, DamagedMessages
+from server_ng.bootstrap.damage import MESSAGES_DAMAGED, MESSAGES_FENCED, DamagedMessages
 from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.descriptors import require_descriptors
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
@@ -196,7 +196,7 @@ class _Daemon:
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
         self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
-        self._damage = DamagedMessages(lambda: self._control_plane.state)
+        self._damage = DamagedMessages(directory.path, lambda: self._control_plane.state)
         self._authenticator = Authenticator(
             Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
         )
@@ -223,8 +223,7 @@ class _Daemon:
             else []
         )
         leases = [] if self._leasing is None else self._leasing.samples()
-        damage = self._damage.samples()
-        control = [*self._control_plane.samples(), *damage, *leases, *self._host_samples, *crashed]
+        control = [*self._control_plane.samples(), *leases, *self._host_samples, *crashed]
         return [*control, *native_samples(self._engine)]
 
     async def run(self) -> int:
@@ -302,9 +301,8 @@ class _Daemon:
         match record:
             case Login():
                 self._logins.take(record)
-            case NativeEvent(shard, code, first, second, time_micros):
-                known = self._damage.met(first, second) if code == MESSAGES_DAMAGED else {}
-                self._events.write(code, first, second, shard=shard, time_micros=time_micros, **known)
+            case NativeEvent():
+                self._log_event(record)
             case Cut() | Adopted():
                 self._tell_leasing(record)
             case Started():
@@ -319,6 +317,22 @@ class _Daemon:
             case _:
                 self._control_plane.take(record)
 
+    def _log_event(self, event: NativeEvent) -> None:
+        shard, code, first, second, time_micros = (
+            event.shard,
+            event.code,
+            event.first,
+            event.second,
+            event.time_micros,
+        )
+        known: Sequence[Mapping[str, str | int]] = ()
+        if code == MESSAGES_DAMAGED:
+            known = [self._damage.met(first)]
+        elif code == MESSAGES_FENCED:
+            known = self._damage.fenced(first)
+        for fields in known or [{}]:
+            self._events.write(code, first, second, shard=shard, time_micros=time_micros, **fields)
+
     def _tell_leasing(self, told: Cut | Adopted) -> None:
         if self._leasing is not None:
             self._leasing.take(told)
@@ -329,9 +343,11 @@ class _Daemon:
     def _readiness(self) -> Health:
         if self._ending.done():
             return Health(("the server is ending",))
+        damage = self._damage.ranges()
         if not self._serving:
-            return Health(("the shards are starting",))
-        return Health(degraded=tuple(space_complaints(self._engine.figures(NATIVE_SERIES_MAX))))
+            return Health(("the shards are starting",), damage=damage)
+        complaints = tuple(space_complaints(self._engine.figures(NATIVE_SERIES_MAX)))
+        return Health(degraded=complaints, damage=damage)
 
     def _asked_to_stop(self, name: str) -> None:
         _log.info("stopping", signal=name)

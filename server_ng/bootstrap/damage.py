@@ -1,74 +1,74 @@
-"""Where polls found messages damaged, by the names of their topics, for the log and the metrics."""
+"""Damaged and lost messages by the names of their topics, for the log and for `/ready`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from server_ng.bootstrap.fenced_ranges import read_fenced_ranges
 from server_ng.metadata.state import State
-from server_ng.observe.catalogue import sample
-from server_ng.observe.metrics import Sample
 from server_ng.wire.tables import EVENTS
 
-__all__ = ["MESSAGES_DAMAGED", "DamagedMessages"]
+__all__ = ["MESSAGES_DAMAGED", "MESSAGES_FENCED", "DamagedMessages"]
 
 MESSAGES_DAMAGED: Final = next(row.code for row in EVENTS if row.name == "messages_damaged")
-"""The event that brings a group and an offset."""
+"""The event of a poll that met damage: a group and an offset."""
 
-_SHOWN_MAX: Final = 64
-"""Series of the metrics page; the log has all."""
+MESSAGES_FENCED: Final = next(row.code for row in EVENTS if row.name == "messages_fenced")
+"""The event of messages that are lost: a group and the first lost offset."""
+
+_PARTITIONS_MAX: Final = 64
+"""Partitions that `/ready` names. The log has all, and the metrics count all."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    stream: int
-    topic: int
+    stream: str
+    topic: str
     partition: int
-    group: int
-    purge_generation: int
 
 
 class DamagedMessages:
-    """Places of damage in partitions that are as they were when it was met."""
+    """Partitions of the data directory `path` that have damaged or lost messages."""
 
-    def __init__(self, state: Callable[[], State]) -> None:
+    def __init__(self, path: Path, state: Callable[[], State]) -> None:
+        self._path = path
         self._state = state
-        self._lowest: dict[_Place, int] = {}
+        self._fenced = dict[int, None]()
 
-    def met(self, group: int, offset: int) -> Mapping[str, str | int]:
-        """A shard found messages damaged from an offset on; what their partition is called, if it is."""
+    def met(self, group: int) -> Mapping[str, str | int]:
+        """The names of a partition in which a poll met damage, if it still exists."""
         place = self._find(group)
-        names = self._names(place) if place else None
-        if place is None or names is None:
-            return {}
-        if place in self._lowest or len(self._lowest) < _SHOWN_MAX:
-            self._lowest[place] = min(offset, self._lowest.get(place, offset))
-        return {"stream": names[0], "topic": names[1], "partition": place.partition}
+        return {} if place is None else _names(place)
 
-    def samples(self) -> Iterator[Sample]:
-        """The lowest offset of damage in each partition that is not purged or gone."""
-        for place, offset in list(self._lowest.items()):
-            names = self._names(place)
-            if names is None:
-                del self._lowest[place]
-                continue
-            stream, topic = names
-            labels = {"stream": stream, "topic": topic, "partition": str(place.partition)}
-            yield sample("damaged_offset", offset, **labels)
+    def fenced(self, group: int) -> list[Mapping[str, str | int]]:
+        """The lost ranges of a partition, each with names and file, to be logged once."""
+        if len(self._fenced) < _PARTITIONS_MAX:
+            self._fenced[group] = None
+        return list(self._ranges_of(group))
+
+    def ranges(self) -> tuple[Mapping[str, str | int], ...]:
+        """The ranges that are lost now, in partitions that still exist."""
+        return tuple(known for group in self._fenced for known in self._ranges_of(group) if "stream" in known)
+
+    def _ranges_of(self, group: int) -> Iterator[Mapping[str, str | int]]:
+        names = self.met(group)
+        for lost in read_fenced_ranges(self._path, group):
+            yield {
+                **names,
+                "first_offset": lost.first_offset,
+                "last_offset": lost.last_offset,
+                "file": str(lost.file),
+            }
 
     def _find(self, group: int) -> _Place | None:
         for stream in self._state().streams.values():
             for topic in stream.topics.values():
                 for number, row in enumerate(topic.partitions):
                     if row.group == group:
-                        return _Place(stream.id, topic.id, number, group, row.purge_generation)
+                        return _Place(stream.row.name, topic.row.name, number)
         return None
 
-    def _names(self, place: _Place) -> tuple[str, str] | None:
-        stream = self._state().find(place.stream)
-        topic = stream.find(place.topic) if stream else None
-        if stream is None or topic is None or place.partition >= len(topic.partitions):
-            return None
-        row = topic.partitions[place.partition]
-        if (row.group, row.purge_generation) != (place.group, place.purge_generation):
-            return None
-        return stream.row.name, topic.row.name
+
+def _names(place: _Place) -> Mapping[str, str | int]:
+    return {"stream": place.stream, "topic": place.topic, "partition": place.partition}

@@ -55,7 +55,7 @@ def read_metadata(path: Path) -> StoredMetadata:
         clean = clean and superblock["clean"]
         if superblock["manifest_sequence"]:
             manifest = _lines("manifest", shard / f"manifest-{superblock['manifest_sequence']:020}")
-            groups |= {entry["group"]: entry for entry in manifest[1:]}
+            groups |= {entry["group"]: entry for entry in manifest if entry["structure"] == "group"}
     anchor = groups.get(_METADATA_GROUP)
     if anchor is None:
         raise StoredError(

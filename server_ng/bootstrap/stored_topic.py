@@ -1,7 +1,7 @@
 """What a stopped server has of a topic in its segments, every batch of them held against its checksums."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -103,9 +103,21 @@ def _segments(directory: Path, vouched: int | None) -> tuple[tuple[StoredSegment
         return (), f"SEGMENTS: {error.strerror}"
     if "refused" in listed[0]:
         return (), f"SEGMENTS: {listed[0]['refused']}: {listed[0]['reason']}"
+    lost = dict[str, list[str]]()
+    for line in listed:
+        if line["structure"] == "fence":
+            lost.setdefault(line["file"], []).append(f"{line['first_offset']} to {line['last_offset']}")
     # What is loose beside them does not count.
     segments = (line for line in listed if line["structure"] == "segment")
-    return tuple(read_segment(directory, entry, vouched) for entry in segments), ""
+    found = (read_segment(directory, entry, vouched) for entry in segments)
+    return tuple(_fenced(segment, lost.get(Path(segment.file).name, [])) for segment in found), ""
+
+
+def _fenced(segment: StoredSegment, lost: list[str]) -> StoredSegment:
+    """A segment of which the server knows that messages are lost."""
+    if not lost:
+        return segment
+    return replace(segment, damage=f"lost offsets: {', '.join(lost)} ({segment.damage or 'fenced'})")
 
 
 def read_segment(directory: Path, entry: dict[str, Any], vouched: int | None) -> StoredSegment:

@@ -9,6 +9,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
+from server_ng.cli.fenced_ranges import print_fenced_ranges
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["recover"]
@@ -57,8 +58,11 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
             return int(word)
     ends = [(int(group, 16), int(offset)) for group, word, offset in losses if word == _FROM]
     losses = [loss for loss in losses if loss[1] != _FROM]
+    fenced = print_fenced_ranges(directory)
     if not losses:
-        print(f"Nothing is lost in {directory}.")
+        print(
+            f"The journal in {directory} has lost nothing." if fenced else f"Nothing is lost in {directory}."
+        )
         return ExitStatus.CLEAN
     partitions = stored_partitions(directory)
     for name, _, meaning in losses:

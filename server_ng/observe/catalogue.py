@@ -50,12 +50,6 @@ _ALL: Final = (
         "gauge",
         "The revision that all shards have reached, but for partitions that fail again and again.",
     ),
-    ControlMetric(
-        "damaged_offset",
-        "gauge",
-        "The lowest offset at which a poll of this run met damage, of at most 64 partitions.",
-        ("stream", "topic", "partition"),
-    ),
     ControlMetric("leases", "gauge", "Leases of offline jobs."),
     ControlMetric("leases_bytes", "gauge", "Bytes of segments that leases hold."),
     ControlMetric("leases_made_total", "counter", "Leases made."),

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -35,6 +35,8 @@ class Health:
     """Plain sentences; none means yes."""
     degraded: tuple[str, ...] = ()
     """What does not work now although the answer is yes: requests are served, not all of them."""
+    damage: tuple[Mapping[str, str | int], ...] = ()
+    """Ranges of lost messages. They do not stand in the way of the others."""
 
     @property
     def ok(self) -> bool:
@@ -187,7 +189,9 @@ class ObserveServer:
 
 def _answer(question: str, health: Health) -> Response:
     status = HTTPStatus.OK if health.ok else HTTPStatus.SERVICE_UNAVAILABLE
-    body: dict[str, bool | list[str]] = {question: health.ok, "reasons": list(health.reasons)}
+    answer: dict[str, object] = {question: health.ok, "reasons": list(health.reasons)}
     if health.degraded:
-        body["degraded"] = list(health.degraded)
-    return JSONResponse(body, status_code=status)
+        answer["degraded"] = list(health.degraded)
+    if health.damage:
+        answer["damage"] = [dict(lost) for lost in health.damage]
+    return JSONResponse(answer, status_code=status)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x4910845AF4F69913
+TABLES_DIGEST: Final = 0x8764786D07E5C875
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 259
+METRIC_CELLS: Final = 260
 
 
 class Command(IntEnum):
@@ -1097,7 +1097,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         35,
         "damaged_partitions",
         "gauge",
-        "Partitions in which a poll of this run met damage.",
+        "Partitions with damaged or lost messages. `/ready` names them.",
         (),
         252,
     ),
@@ -1135,6 +1135,14 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         257,
     ),
     MetricRow(41, "removals_failing", "gauge", "Removals of files that failed and are retried.", (), 258),
+    MetricRow(
+        42,
+        "damaged_ranges",
+        "gauge",
+        "Ranges of offsets whose messages are damaged or lost.",
+        (),
+        259,
+    ),
 )
 
 EVENTS: Final[tuple[EventRow, ...]] = (
@@ -1251,6 +1259,13 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         "debug",
         "A client that had logged in is disconnected (its port {port}, close reason {reason}).",
         ("port", "reason"),
+    ),
+    EventRow(
+        19,
+        "messages_fenced",
+        "error",
+        "Stored messages of group {group} are lost, from offset {offset} on.",
+        ("group", "offset"),
     ),
 )
 

@@ -70,8 +70,8 @@ def test_the_page_has_every_metric_that_is_told_of_and_no_other(node: Node) -> N
     told = {exported(metric.name): metric.kind for metric in METRICS}
     told |= {exported(metric.name): metric.kind for metric in CONTROL_METRICS.values()}
     told[exported(SERIES_CUT.name)] = SERIES_CUT.kind
-    # There was no crash, and is no damage.
-    del told[exported("last_crash_timestamp_seconds")], told[exported("damaged_offset")]
+    # There was no crash.
+    del told[exported("last_crash_timestamp_seconds")]
     page = node.http("/metrics")
     lines = (line.split(" ") for line in page.splitlines() if line.startswith("# TYPE "))
     found = {name: kind for _, _, name, kind in lines if not name.startswith("process_")}
@@ -179,16 +179,18 @@ def test_damage_that_a_poll_met_is_shown_until_it_is_gone(node: Node) -> None:
         assert poll(client) in (4027, 4039)
         counters = node.counters()
         assert counters.total("damaged_polls_total") == 2
-        assert counters.total("damaged_partitions") == 1
+        assert counters.total("damaged_partitions") == counters.total("damaged_ranges") == 1
         named = {"stream": _PLACE.stream, "topic": _PLACE.topic, "partition": "0"}
         (told,) = node.log("messages_damaged")
         assert {key: str(told[key]) for key in named} == named
-        assert counters.total("damaged_offset", **named) == told["offset"]
+        fenced = node.wait_for_log("messages_fenced")
+        assert fenced["first_offset"] == fenced["last_offset"] == told["offset"]
+        assert {key: str(fenced[key]) for key in named} == named
+        assert fenced["file"] == str(first)
         client.purge_topic(_PLACE)
         assert poll(client) == 0
         counters = node.counters()
-        assert counters.total("damaged_partitions") == 0
-        assert not counters.has("damaged_offset")
+        assert counters.total("damaged_partitions") == counters.total("damaged_ranges") == 0
 
 
 def test_messages_that_are_in_memory_alone_are_not_called_damaged(node: Node, client: TopicClient) -> None:

@@ -14,6 +14,7 @@ __all__ = [
     "Structure",
     "batches",
     "blocks",
+    "fences",
     "footer",
     "golden_file",
     "index_entries",
@@ -207,8 +208,9 @@ def manifest_groups(data: bytes) -> list[tuple[int, int, int, list[tuple[int, in
         group, last = struct.unpack_from("<QQ", data, position)
         (offsets,) = struct.unpack_from("<I", data, position + 32)
         (gaps,) = struct.unpack_from("<I", data, position + 48)
+        (unsealed,) = struct.unpack_from("<I", data, position + 52)
         (op,) = struct.unpack_from("<Q", data, position + 64 + 72)
-        position += 224
+        position += 224 + 64 * unsealed
         stored = []
         for _ in range(offsets):
             kind, consumer, offset = struct.unpack_from("<B7xQQ", data, position)
@@ -262,9 +264,18 @@ def segments(data: bytes) -> list[dict[str, int]]:
     (count,) = struct.unpack_from("<I", data, 72)
     names = ("base", "last", "min_timestamp", "max_timestamp", "bytes", "generation", "messages")
     return [
-        dict(zip(names, struct.unpack_from("<5QII", data, 96 + 64 * number), strict=True))
+        dict(zip(names, struct.unpack_from("<5QII", data, 104 + 64 * number), strict=True))
         for number in range(count)
     ]
+
+
+def fences(data: bytes) -> list[tuple[int, int, int, int]]:
+    """First and last lost offset, base offset and generation of each fence that a SEGMENTS file names."""
+    segments, loose = struct.unpack_from("<II", data, 72)
+    (count,) = struct.unpack_from("<I", data, 96)
+    begin = 104 + 64 * (segments + loose)
+    rows = [struct.unpack_from("<QQQI", data, begin + 32 * number) for number in range(count)]
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 def index_entries(data: bytes) -> list[tuple[int, int, int]]:

@@ -151,13 +151,22 @@ class TopicClient:
         self, place: Place, partition: int, offset: int, count: int, consumer: int, *, commits: bool = False
     ) -> list[Message]:
         """The messages from an offset on."""
-        chosen = struct.pack("<BIBQIB", 1, partition, _BY_OFFSET, offset, count, commits)
-        body = _read(self.ask(_POLL, _consumer(consumer) + place.identifiers + chosen))
+        body = _read(self._ask_poll(place, partition, offset, count, consumer, commits=commits))
         of, current, number_of = struct.unpack_from("<IQI", body)
         messages = list(messages_in(memoryview(body)[16:]))
         assert (of, number_of) == (partition, len(messages))
         assert not messages or (messages[0].offset >= offset and messages[-1].offset <= current)
         return messages
+
+    def poll_status(self, place: Place, partition: int, offset: int, consumer: int) -> int:
+        """The status of a poll of one message."""
+        return self._ask_poll(place, partition, offset, 1, consumer, commits=False).status
+
+    def _ask_poll(
+        self, place: Place, partition: int, offset: int, count: int, consumer: int, *, commits: bool
+    ) -> Reply:
+        chosen = struct.pack("<BIBQIB", 1, partition, _BY_OFFSET, offset, count, commits)
+        return self.ask(_POLL, _consumer(consumer) + place.identifiers + chosen)
 
     def store_offset(self, place: Place, partition: int, consumer: int, offset: int) -> Reply:
         """Stores an offset and waits until it is safe; the answer may be a refusal."""

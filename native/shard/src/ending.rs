@@ -87,12 +87,22 @@ impl From<Fatal> for Ending {
             }
             Fatal::Lost { group, op } => {
                 let reason = format!(
-                    "op {} of group {group:016x} was acknowledged and cannot be read. Look at the disk; a new start names \
-                     the file",
+                    "the journal cannot read op {} of group {group:016x}, which was acknowledged. Check the disk, then run \
+                     `server-ng recover` with the data directory to list what is lost",
                     op.0
                 );
                 Self::new(ExitStatus::DamagedData, reason)
             }
+            Fatal::Segments(damage) if damage.is_newer() => Self::new(
+                ExitStatus::Configuration,
+                format!("{damage}. Start the server that wrote it, or a newer one"),
+            ),
+            Fatal::Segments(damage) => Self::new(
+                ExitStatus::DamagedData,
+                format!(
+                    "{damage}. Give this node an empty data directory: the other nodes have the messages"
+                ),
+            ),
             Fatal::Diverged { group, op } => {
                 let reason = format!(
                     "what was executed as op {} of group {group:016x} is not what was committed",

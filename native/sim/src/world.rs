@@ -318,6 +318,11 @@ impl World {
                 | Outgoing::RemovalFailed { .. }
                 | Outgoing::Cut { .. }
                 | Outgoing::Adopted { .. } => {}
+                Outgoing::Fenced { group, fences } => {
+                    return Err(Verdict(format!(
+                        "node {number} lost {fences:?} of {group:x}, and no disk is damaged"
+                    )));
+                }
                 Outgoing::Undecidable { group, op } => {
                     self.story.tell(self.now, || {
                         format!("node {number} says that op {op} of {group:x} is undecidable")
@@ -337,14 +342,14 @@ impl World {
     fn ended(&mut self, number: u8, fatal: &Fatal) -> Result<(), Verdict> {
         self.story.tell(self.now, || format!("node {number} ends: {fatal:?}"));
         match fatal {
-            Fatal::Lost { .. } if self.plan.bad_disk == Some(number) => {
+            Fatal::Lost { .. } | Fatal::Segments(_) if self.plan.bad_disk == Some(number) => {
                 // The operator puts another disk in.
                 self.stop(number, false);
                 self.replace_disk(number);
                 self.at(self.now + MILLI * 200, Happening::Start { node: number });
                 Ok(())
             }
-            Fatal::Write { .. } | Fatal::Lost { .. }
+            Fatal::Write { .. } | Fatal::Lost { .. } | Fatal::Segments(_)
                 if self.plan.has(Fault::WriteError) || self.plan.has(Fault::ReadError) =>
             {
                 self.stop(number, false);

@@ -117,6 +117,7 @@ fn files(batches: &[Arc<Chunk>]) -> BTreeMap<PathBuf, Vec<u8>> {
         next_offset: 0,
         segments,
         loose: Vec::new(),
+        fences: Vec::new(),
     };
     let mut bytes: Vec<u8> = batches.iter().flat_map(|batch| batch.iter().copied()).collect();
     bytes.resize(bytes.len().next_multiple_of(4096), 0);

@@ -56,6 +56,8 @@ pub struct DataDirectory<E: Environment> {
 /// One shard, ready to go on.
 #[derive(Debug)]
 pub struct OpenedShard<E: Environment> {
+    /// Where its files are.
+    pub environment: E,
     /// Where it is.
     pub home: ShardHome,
     /// The superblock in force, of this incarnation.
@@ -122,6 +124,7 @@ impl<E: Environment> DataDirectory<E> {
         remove_other_manifests(&mut hands, &home, &superblock)?;
         sweep_shard(&mut hands, &self.home, superblock.node, &entries, &recovered);
         Ok(OpenedShard {
+            environment: self.environment.clone(),
             home,
             superblock,
             was_clean,

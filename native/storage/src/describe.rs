@@ -13,12 +13,12 @@ use crate::block::{self, BlockHeader, BlockRecord};
 use crate::footer::{self, Footer};
 use crate::index::Index;
 use crate::layout::Layout;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, UnsealedSegment};
 use crate::metadata_state::MetadataState;
 use crate::record::RecordHeader;
 use crate::refusal::{Reason, Refusal};
 use crate::segment::{self, Found};
-use crate::segments_file::SegmentsFile;
+use crate::segments_file::{SegmentsFile, file_name};
 use crate::superblock::Superblock;
 
 /// Which file the bytes are of.
@@ -232,7 +232,11 @@ fn manifest(lines: &mut String, bytes: &[u8]) {
                     .mark("anchor", entry.anchor.checksum())
                     .number("offsets", entry.offsets.len() as u64)
                     .number("gaps", entry.gaps.len() as u64)
+                    .number("list_sequence", entry.list_sequence)
                     .end();
+                if let Some(unsealed) = entry.unsealed {
+                    unsealed_segment(lines, entry.group, &unsealed);
+                }
             }
         }
     }
@@ -264,8 +268,29 @@ fn segments(lines: &mut String, bytes: &[u8]) {
                     .mark("footer", entry.footer)
                     .end();
             }
+            for fence in &file.fences {
+                Line::new(lines, "fence")
+                    .words("file", file_name(fence.base_offset, fence.generation))
+                    .number("first_offset", fence.first_offset)
+                    .number("last_offset", fence.last_offset)
+                    .end();
+            }
         }
     }
+}
+
+fn unsealed_segment(lines: &mut String, group: u64, unsealed: &UnsealedSegment) {
+    Line::new(lines, "unsealed")
+        .number("group", group)
+        .words("file", file_name(unsealed.base_offset, 0))
+        .number("last_offset", unsealed.last_offset)
+        .number("bytes", unsealed.bytes)
+        .number("messages", unsealed.messages)
+        .number("min_timestamp", unsealed.min_timestamp)
+        .number("max_timestamp", unsealed.max_timestamp)
+        .number("last_batch", unsealed.last_batch)
+        .number("last_checksum", unsealed.last_checksum)
+        .end();
 }
 
 fn state(lines: &mut String, bytes: &[u8]) {

@@ -93,7 +93,18 @@ impl Kind {
         Some(Refusal::new(self.name, field, reason))
     }
 
-    /// The same, where nothing may follow.
+    /// Whether bytes have the checksum of a structure of this kind, whatever its version.
+    pub(crate) fn is_whole(&self, bytes: &[u8]) -> bool {
+        let mut fields = Fields::new(self.name, bytes);
+        let (Ok(stored), Ok(magic)) = (fields.u128("checksum"), fields.bytes("magic", 8)) else {
+            return false;
+        };
+        let (_, Ok(size)) = (fields.u32("version and features"), fields.u32("size")) else { return false };
+        let content = bytes.get(16..size as usize);
+        magic == self.magic && content.is_some_and(|content| checksum(content) == stored)
+    }
+
+    /// As [`Kind::open`], where nothing may follow.
     pub(crate) fn open_all<'a>(&self, bytes: &'a [u8]) -> Result<Opened<'a>, Refusal> {
         let opened = self.open(bytes)?;
         match opened.rest.len() {

@@ -11,10 +11,11 @@ use crate::refusal::{Reason, Refusal};
 const ENTRY: usize = 64 + RECORD_HEADER;
 const STORED_OFFSET: usize = 24;
 const GAP: usize = 16;
+const UNSEALED: usize = 64;
 const SIZE: usize = 128;
 
 /// The structure's marks and bounds.
-pub const KIND: Kind = Kind { name: "manifest", magic: *b"NGMANIFS", version: 1, size: (SIZE, SIZE) };
+pub const KIND: Kind = Kind { name: "manifest", magic: *b"NGMANIFS", version: 2, size: (SIZE, SIZE) };
 
 /// Where the groups of a shard stood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,31 @@ pub struct GroupEntry {
     pub offsets: Vec<StoredOffset>,
     /// First and last of the offsets that were given to no message, between others that were; ascending and apart.
     pub gaps: Vec<(u64, u64)>,
+    /// Sequence of the list of segments that was in force, or 0.
+    pub list_sequence: u64,
+    /// The unsealed segment, as far as it was synced.
+    pub unsealed: Option<UnsealedSegment>,
+}
+
+/// A prefix of an unsealed segment that a manifest vouches for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnsealedSegment {
+    /// The first offset, which names the file.
+    pub base_offset: u64,
+    /// The last offset of the prefix.
+    pub last_offset: u64,
+    /// Bytes of its batches.
+    pub bytes: u64,
+    /// How many messages.
+    pub messages: u64,
+    /// Smallest timestamp of its batches.
+    pub min_timestamp: u64,
+    /// Greatest timestamp of its batches.
+    pub max_timestamp: u64,
+    /// Position of its last batch.
+    pub last_batch: u64,
+    /// Checksum in the header of that batch.
+    pub last_checksum: u64,
 }
 
 /// How far one consumer has come.
@@ -135,7 +161,7 @@ impl GroupEntry {
     }
 
     fn encode(&self, into: &mut Vec<u8>) {
-        into.reserve(ENTRY + STORED_OFFSET * self.offsets.len() + GAP * self.gaps.len());
+        into.reserve(ENTRY + UNSEALED + STORED_OFFSET * self.offsets.len() + GAP * self.gaps.len());
         for field in [self.group, self.last_offset, self.purge_generation, self.first_offset] {
             put_u64(into, field);
         }
@@ -144,8 +170,12 @@ impl GroupEntry {
         put_zero(into, 3);
         put_u64(into, self.skipped_to);
         put_u32(into, count32(self.gaps.len()));
-        put_zero(into, 12);
+        put_u32(into, u32::from(self.unsealed.is_some()));
+        put_u64(into, self.list_sequence);
         self.anchor.encode(into);
+        if let Some(unsealed) = &self.unsealed {
+            unsealed.encode(into);
+        }
         for stored in &self.offsets {
             put_u8(into, stored.kind);
             put_zero(into, 7);
@@ -172,24 +202,18 @@ impl GroupEntry {
         fields.zero("reserved", 3)?;
         let skipped_to = fields.u64("skipped to")?;
         let gap_count = fields.u32("gaps")?;
-        fields.zero("reserved", 12)?;
+        let has_unsealed = match fields.u32("unsealed")? {
+            0 => false,
+            1 => true,
+            other => return Err(fields.refuse("unsealed", Reason::Value(u64::from(other)))),
+        };
+        let list_sequence = fields.u64("list sequence")?;
         let (anchor, _) = RecordHeader::decode(fields.bytes("anchor", RECORD_HEADER)?)?;
         if anchor.group != group {
             return Err(fields.refuse("anchor", Reason::Value(anchor.group)));
         }
-        let mut offsets: Vec<StoredOffset> = Vec::new();
-        for number in 0..count {
-            let kind = fields.u8("kind")?;
-            fields.zero("reserved", 7)?;
-            let stored = StoredOffset { kind, id: fields.u64("id")?, offset: fields.u64("offset")? };
-            if !(1..=2).contains(&kind) {
-                return Err(fields.refuse("kind", Reason::Value(u64::from(kind))));
-            }
-            if offsets.last().is_some_and(|last| (last.kind, last.id) >= (stored.kind, stored.id)) {
-                return Err(fields.refuse("stored offset", Reason::Order(u64::from(number))));
-            }
-            offsets.push(stored);
-        }
+        let unsealed = if has_unsealed { Some(UnsealedSegment::decode(fields)?) } else { None };
+        let offsets = decode_offsets(fields, count)?;
         let gaps = decode_gaps(fields, gap_count)?;
         Ok(Self {
             group,
@@ -201,8 +225,61 @@ impl GroupEntry {
             anchor,
             offsets,
             gaps,
+            list_sequence,
+            unsealed,
         })
     }
+}
+
+impl UnsealedSegment {
+    fn encode(&self, into: &mut Vec<u8>) {
+        for field in [
+            self.base_offset,
+            self.last_offset,
+            self.bytes,
+            self.messages,
+            self.min_timestamp,
+            self.max_timestamp,
+            self.last_batch,
+            self.last_checksum,
+        ] {
+            put_u64(into, field);
+        }
+    }
+
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let unsealed = Self {
+            base_offset: fields.u64("base offset")?,
+            last_offset: fields.u64("last offset")?,
+            bytes: fields.u64("bytes")?,
+            messages: fields.u64("messages")?,
+            min_timestamp: fields.u64("min timestamp")?,
+            max_timestamp: fields.u64("max timestamp")?,
+            last_batch: fields.u64("last batch")?,
+            last_checksum: fields.u64("last checksum")?,
+        };
+        if unsealed.last_offset < unsealed.base_offset || unsealed.last_batch >= unsealed.bytes {
+            return Err(fields.refuse("unsealed", Reason::Order(unsealed.base_offset)));
+        }
+        Ok(unsealed)
+    }
+}
+
+fn decode_offsets(fields: &mut Fields<'_>, count: u32) -> Result<Vec<StoredOffset>, Refusal> {
+    let mut offsets: Vec<StoredOffset> = Vec::new();
+    for number in 0..count {
+        let kind = fields.u8("kind")?;
+        fields.zero("reserved", 7)?;
+        let stored = StoredOffset { kind, id: fields.u64("id")?, offset: fields.u64("offset")? };
+        if !(1..=2).contains(&kind) {
+            return Err(fields.refuse("kind", Reason::Value(u64::from(kind))));
+        }
+        if offsets.last().is_some_and(|last| (last.kind, last.id) >= (stored.kind, stored.id)) {
+            return Err(fields.refuse("stored offset", Reason::Order(u64::from(number))));
+        }
+        offsets.push(stored);
+    }
+    Ok(offsets)
 }
 
 fn decode_gaps(fields: &mut Fields<'_>, count: u32) -> Result<Vec<(u64, u64)>, Refusal> {

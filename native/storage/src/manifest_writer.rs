@@ -114,6 +114,11 @@ impl ManifestWriter {
         }
     }
 
+    /// Completes the entries with what is known of their groups by now.
+    pub fn complete(&mut self, complete: impl FnMut(&mut GroupEntry)) {
+        self.collecting.iter_mut().flat_map(BTreeMap::values_mut).for_each(complete);
+    }
+
     /// Leaves out a group that was removed meanwhile.
     pub fn leave_out(&mut self, group: u64) {
         if let Some(entries) = &mut self.collecting {

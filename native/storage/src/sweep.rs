@@ -125,6 +125,7 @@ mod tests {
             next_offset,
             segments,
             loose: Vec::new(),
+            fences: Vec::new(),
         }
     }
 

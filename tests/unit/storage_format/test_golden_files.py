@@ -16,8 +16,8 @@ START = 1_700_000_000_000_000
         ("layout", b"NGLAYOUT", 2),
         ("superblock", b"NGSUPERB", 2),
         ("journal", b"NGBLOCK\0", 2),
-        ("manifest", b"NGMANIFS", 1),
-        ("segments", b"NGSEGMTS", 1),
+        ("manifest", b"NGMANIFS", 2),
+        ("segments", b"NGSEGMTS", 2),
         ("index", b"NGINDEX\0", 1),
         ("state", b"NGSTATE\0", 1),
     ],
@@ -142,6 +142,7 @@ def test_segments() -> None:
     sealed, unsealed = reader.segments(reader.golden_file("segments"))
     assert (sealed["base"], sealed["last"], sealed["generation"], sealed["messages"]) == (100, 110, 2, 9)
     assert (unsealed["base"], unsealed["last"], unsealed["bytes"]) == (111, 2**64 - 1, 0)
+    assert reader.fences(reader.golden_file("segments")) == [(103, 104, 100, 2)]
 
 
 def test_index() -> None:

@@ -189,6 +189,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         if matches!(self.checkpoint.round, Round::Waiting) && self.checkpoint.awaited.is_empty() {
             self.checkpoint.round = Round::Writing;
+            self.describe_files();
             self.checkpoint.writer.finish(&mut self.checkpoint.effects);
         }
         if self.checkpoint.stop == Stop::LastRound
@@ -263,6 +264,22 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         };
         checkpoint.captured.insert(id, anchor.op);
         checkpoint.writer.add(entry);
+    }
+
+    /// Adds to the entries of the manifest what a start may trust of the files: all of it is synced.
+    fn describe_files(&mut self) {
+        let (store, groups) = (&self.storing.store, &self.groups);
+        self.checkpoint.writer.complete(|entry| {
+            let generation = entry.purge_generation;
+            let unopened = groups.get(&entry.group).and_then(|group| group.vouched.as_ref());
+            let described = match unopened.filter(|vouched| vouched.generation == generation) {
+                Some(vouched) => Some((vouched.list_sequence, vouched.unsealed)),
+                None => store.synced_files(entry.group, generation),
+            };
+            if let Some((sequence, unsealed)) = described {
+                (entry.list_sequence, entry.unsealed) = (sequence, unsealed);
+            }
+        });
     }
 
     /// What a manifest will speak of has come to the disk.
@@ -352,5 +369,7 @@ fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader, passed_o
         anchor,
         offsets: Vec::new(),
         gaps: Vec::new(),
+        list_sequence: 0,
+        unsealed: None,
     }
 }

@@ -91,7 +91,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Whether a partition has never had a message in this generation, as far as anybody says.
     pub(super) fn is_untouched(&self, id: u64) -> bool {
         let Some(group) = self.groups.get(&id) else { return false };
-        let empty = group.vouched.is_none_or(|vouched| vouched.last_offset == u64::MAX);
+        let empty = group.vouched.as_ref().is_none_or(|vouched| vouched.last().is_none());
         empty && matches!(group.machine, Machine::Partition(..)) && !self.storing.store.has(id)
     }
 }

@@ -137,7 +137,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             nonce: parts.nonce,
             journal_limits: parts.journal_limits,
             reads: Reads::new(reads),
-            storing: Storing::new(SegmentStore::new(owner_of(&shard), parts.home, store_limits), store_shell),
+            storing: Storing::new(
+                SegmentStore::new(owner_of(&shard, identity.nodes > 1), parts.home, store_limits),
+                store_shell,
+            ),
             manifest_token: parts.first_token,
             checkpoint_period: parts.checkpoint_period,
             state: parts.metadata_state.as_ref().map(|state| Op(state.op)),
@@ -200,6 +203,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             limits,
             journal,
             shell: shard.shell,
+            environment: shard.environment,
             journal_effects,
             gathering: Gathering::default(),
             first_block,
@@ -329,11 +333,11 @@ struct LogFiles {
     state: Option<Op>,
 }
 
-fn owner_of<E: Environment>(shard: &OpenedShard<E>) -> StoreOwner {
+fn owner_of<E: Environment>(shard: &OpenedShard<E>, has_peers: bool) -> StoreOwner {
     let superblock = &shard.superblock;
     // What goes to the trash is named by it: incarnations begin anew with each epoch.
     let incarnation = u64::from(superblock.epoch) << 32 | superblock.incarnation;
-    StoreOwner { node: superblock.node, shard: superblock.shard, incarnation }
+    StoreOwner { node: superblock.node, shard: superblock.shard, incarnation, has_peers }
 }
 
 /// How the groups of this start come to be.
@@ -380,8 +384,7 @@ impl Sources<'_> {
     /// What the segments of a partition must hold.
     fn vouched(&self) -> Option<Vouched> {
         let entry = GroupEntry::from_bytes(&self.state.as_ref()?.state).ok()?;
-        let GroupEntry { last_offset, purge_generation, anchor, .. } = entry;
-        Some(Vouched { op: anchor.op, last_offset, generation: purge_generation })
+        Some(Vouched::of(entry))
     }
 
     fn is_known(&self) -> bool {

@@ -1,6 +1,8 @@
 //! What a shard's log asks of the world around it.
 
 use ng_io::IoError;
+use ng_storage::segments_file::Fence;
+use ng_storage::store::StoreDamage;
 use ng_wire::replica::Op;
 use ng_wire::table::error::ErrorCode;
 
@@ -48,6 +50,13 @@ pub enum Outgoing {
         group: u64,
         /// Why.
         error: IoError,
+    },
+    /// Stored messages are lost for good, or are so no more because nothing before or after them is left.
+    Fenced {
+        /// Of which group.
+        group: u64,
+        /// All ranges of them that there are now.
+        fences: Vec<Fence>,
     },
     /// An operation was executed here; said only to those who watch ([`super::ShardLog::watch`]).
     Executed {
@@ -142,7 +151,10 @@ pub enum Fatal {
         /// Why.
         error: IoError,
     },
-    /// What was acknowledged cannot be read, and no other node has it: exit status 65.
+    /// The segments of a group do not hold what was executed. Only another disk of this node can be repaired by the
+    /// other nodes: exit status 65.
+    Segments(StoreDamage),
+    /// What was acknowledged cannot be read from the journal, and no other node has it: exit status 65.
     Lost {
         /// The group.
         group: u64,

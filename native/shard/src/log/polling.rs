@@ -214,6 +214,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if wrong.is_some_and(PollRefusal::is_damage) {
             let (group, offset) = (polling.poll.group, polling.selection.next());
             self.outgoing.push_back(Outgoing::Damaged { group, offset });
+            self.storing.store.distrust(group, offset, &mut self.storing.effects);
         }
         let messages = polling.selection.messages();
         let answer = match wrong.filter(|_| messages == 0) {

@@ -105,6 +105,8 @@ pub struct ShardLog<E: Environment, M> {
     pub(super) limits: GroupLimits,
     pub(super) journal: PrepareJournal,
     pub(super) shell: JournalShell<E>,
+    /// Lists the directory of a group with damage.
+    pub(super) environment: E,
     pub(super) journal_effects: Vec<journal::Effect>,
     pub(super) gathering: Gathering,
     pub(super) first_block: u64,

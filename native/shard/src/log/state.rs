@@ -25,6 +25,8 @@ pub(super) fn entry_of(partition: &Partition, anchor: &PrepareHeader) -> GroupEn
         anchor: (*anchor).into(),
         offsets: offsets.collect(),
         gaps: state.gaps.iter().collect(),
+        list_sequence: 0,
+        unsealed: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use ng_io::{Completion, Environment};
 use ng_partition::{Applied, Effect as Change};
 use ng_storage::store::shell::PlanShell;
-use ng_storage::store::{self, CommittedBatch, SegmentStore};
+use ng_storage::store::{self, CommittedBatch, SegmentStore, list_files};
 use ng_wire::replica::Op;
 
 use super::group::Body;
@@ -91,6 +91,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn perform_store_effect(&mut self, driver: &mut E::Driver, effect: store::Effect) {
         match effect {
             store::Effect::Run { lane, plan } => self.storing.shell.start(driver, lane, plan),
+            store::Effect::List { lane, directory } => {
+                // This blocks the shard. Only a group with damage needs it, once.
+                let files = list_files(&self.environment, &directory);
+                let event = store::Event::Named { lane, files };
+                self.storing.store.step(event, self.instant, &mut self.storing.effects);
+            }
+            store::Effect::Fenced { group, fences } => {
+                self.outgoing.push_back(Outgoing::Fenced { group, fences });
+            }
             store::Effect::Synced { group, .. } => {
                 self.changed.insert(group);
                 self.segments_follow(group);
@@ -105,9 +114,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.retention_opened(group);
                 self.adoptions_opened(group);
             }
-            store::Effect::Damaged { group, .. } => {
+            store::Effect::Damaged { group, damage } => {
                 self.retention_damaged(group);
-                self.messages_damaged(group);
+                self.fail(Fatal::Segments(damage));
             }
             store::Effect::Read { group, entry, offset, bytes } => {
                 self.piece_read(group, &entry, offset, bytes.as_ref());

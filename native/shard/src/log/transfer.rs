@@ -9,10 +9,10 @@ use ng_storage::manifest::GroupEntry;
 use ng_storage::record_body::InstallBody;
 use ng_storage::store::{ReceivedBatches, Whole};
 use ng_vsr::{ClientTable, Event, Ticks};
-use ng_wire::replica::{Content, FetchState, Op, PrepareHeader, StateChunk, xxh3_128};
+use ng_wire::replica::{Content, FetchState, PrepareHeader, StateChunk, xxh3_128};
 
 use super::machine::{Machine, MetadataMachine};
-use super::outgoing::{Fatal, Outgoing};
+use super::outgoing::Outgoing;
 use super::owner::METADATA;
 use super::shard_log::{ShardLog, Work};
 use super::state::{metadata_at, partition_at};
@@ -305,13 +305,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Some(Incoming { crowded: true, .. }) => self.go_on(id),
             _ => {}
         }
-    }
-
-    /// The segments of a group cannot be read. What was executed is not kept any more, and nothing else here has it: another
-    /// disk, and the other nodes, do.
-    pub(super) fn messages_damaged(&mut self, id: u64) {
-        let op = self.groups.get(&id).map_or(Op::ZERO, |group| group.executed);
-        self.fail(Fatal::Lost { group: id, op });
     }
 
     /// A transfer ends before all has come. The messages that came stay: they are what this node lacked.

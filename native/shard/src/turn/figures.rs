@@ -51,6 +51,7 @@ impl<E: Environment> Shard<E> {
         let metrics = &self.desk.metrics;
         let disk = self.log.disk_figures();
         let (live_bytes, live_bytes_max) = disk.journal_live_bytes;
+        let (damaged_partitions, damaged_ranges) = self.owned.damaged();
         for (cell, value) in [
             (const { Cell::of(Metric::PartitionRequestsWaiting) }, self.owned.waiting() as u64),
             (const { Cell::of(Metric::MailboxEntriesWaiting) }, self.desk.mailboxes.waiting() as u64),
@@ -60,7 +61,8 @@ impl<E: Environment> Shard<E> {
             (const { Cell::of(Metric::JournalFiles) }, disk.journal_files.into()),
             (const { Cell::of(Metric::JournalLiveBytes) }, live_bytes),
             (const { Cell::of(Metric::JournalLiveBytesMax) }, live_bytes_max),
-            (const { Cell::of(Metric::DamagedPartitions) }, self.owned.damaged() as u64),
+            (const { Cell::of(Metric::DamagedPartitions) }, damaged_partitions as u64),
+            (const { Cell::of(Metric::DamagedRanges) }, damaged_ranges as u64),
         ] {
             metrics.set(cell, value);
         }

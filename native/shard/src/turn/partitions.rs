@@ -2,6 +2,7 @@
 
 use ng_catalog::replies::PartitionFigures;
 use ng_io::Environment;
+use ng_storage::segments_file::Fence;
 use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, Rejection, offsets_body};
 use ng_wire::reply::{self, Confirmation};
 use ng_wire::table::error::ErrorCode;
@@ -43,9 +44,9 @@ impl Owned {
         self.waiting.count()
     }
 
-    /// Partitions in which a poll met damage.
-    pub(super) fn damaged(&self) -> usize {
-        self.damaged.partitions()
+    /// Partitions with damage, and ranges of offsets that are damaged.
+    pub(super) fn damaged(&self) -> (usize, usize) {
+        (self.damaged.partitions(), self.damaged.ranges())
     }
 
     /// What was in a partition is gone, and its damage with it.
@@ -178,6 +179,16 @@ impl<E: Environment> Shard<E> {
     pub(super) fn damage_met(&mut self, group: u64, offset: u64) {
         if self.owned.damaged.met(group, offset) {
             self.desk.tell(Event::MessagesDamaged, [group, offset]);
+        }
+    }
+
+    /// These are the lost messages of a partition. What is new is told to the control plane, which reads the ranges.
+    pub(super) fn fenced(&mut self, group: u64, fences: Vec<Fence>) {
+        let first = fences.first().map(|fence| fence.first_offset);
+        if self.owned.damaged.fence(group, fences)
+            && let Some(offset) = first
+        {
+            self.desk.tell(Event::MessagesFenced, [group, offset]);
         }
     }
 

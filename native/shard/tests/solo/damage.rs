@@ -68,6 +68,53 @@ fn a_segment_that_is_gone_or_cut_is_refused_and_the_others_are_served() {
     }
 }
 
+/// The unsealed segment holds batches 36 to 39; the node is started over the damage.
+fn unsealed(environment: &ng_io::SimulatedEnvironment) -> std::path::PathBuf {
+    segments(environment).last().expect("four segments").clone()
+}
+
+#[test]
+fn a_flip_in_the_unsealed_segment_costs_one_message_after_an_orderly_stop() {
+    let mut node = filled().stop_and_start_after(|environment| {
+        assert!(environment.rot(&unsealed(environment), BATCH + 500, 4));
+    });
+    assert_eq!(polled(&mut node, 0, 100).map(|found| found.len()), Ok(37));
+    assert!(polled(&mut node, 37, 1).is_err_and(PollRefusal::is_damage));
+    assert_eq!(polled(&mut node, 38, 10), Ok(vec![38, 39]));
+    assert_eq!(node.send(40, &[SIZE]), 40, "the partition goes on");
+    assert_eq!(node.fenced, [(37, 37)]);
+    let mut node = node.stop_and_start_after(|_| {});
+    assert_eq!(polled(&mut node, 38, 10), Ok(vec![38, 39, 40]));
+    assert_eq!(node.fenced, [(37, 37)], "the next start names it, too");
+}
+
+#[test]
+fn nobody_has_to_poll_for_damage_to_be_named() {
+    let mut node = filled().stop_and_start_after(|environment| {
+        assert!(environment.rot(&unsealed(environment), BATCH + 500, 4));
+    });
+    node.until("figures", |node| node.log.figures(GROUP));
+    node.until("the damage is named", |node| (node.fenced == [(37, 37)]).then_some(()));
+    assert_eq!(node.damaged, [], "no poll met it");
+}
+
+#[test]
+fn an_unsealed_segment_that_is_gone_costs_its_messages_and_none_of_the_journal() {
+    let mut node = filled().stop_and_start();
+    assert_eq!(node.send(40, &[SIZE]), 40);
+    let environment = node.environment.clone();
+    drop(node);
+    environment.kill();
+    environment.remove_file(&unsealed(&environment)).expect("it is there");
+    let mut node = Node::start(&environment);
+    node.spoilt = true;
+    assert_eq!(polled(&mut node, 0, 100).map(|found| found.len()), Ok(36));
+    assert_eq!(polled(&mut node, 36, 1), Err(PollRefusal::Unreadable));
+    assert_eq!(polled(&mut node, 40, 1), Ok(vec![40]), "the journal had it");
+    assert_eq!(node.send(41, &[SIZE]), 41);
+    assert_eq!(node.fenced, [(36, 39)]);
+}
+
 #[test]
 fn an_index_that_is_gone_or_wrong_is_made_anew() {
     let index = |node: &Node| segments(&node.environment)[0].with_extension("index");

@@ -103,6 +103,8 @@ pub(crate) struct Node {
     pub(crate) spoilt: bool,
     /// Where polls met damage: group and offset.
     pub(crate) damaged: Vec<(u64, u64)>,
+    /// Ranges of lost messages, first and last offset.
+    pub(crate) fenced: Vec<(u64, u64)>,
 }
 
 pub(crate) fn home() -> Home {
@@ -227,6 +229,7 @@ impl Node {
             executed: Vec::new(),
             spoilt: false,
             damaged: Vec::new(),
+            fenced: Vec::new(),
         };
         node.until("it leads", |node| {
             let status = node.log.status(GROUP).expect("a group");
@@ -265,6 +268,10 @@ impl Node {
                 Outgoing::Damaged { group, offset } => {
                     assert!(self.spoilt, "nobody damaged offset {offset} of {group:x}");
                     self.damaged.push((group, offset));
+                }
+                Outgoing::Fenced { group: GROUP, fences } => {
+                    self.fenced =
+                        fences.iter().map(|fence| (fence.first_offset, fence.last_offset)).collect();
                 }
                 Outgoing::Fatal(fatal) => panic!("{fatal:?}"),
                 _ => {}
@@ -416,9 +423,20 @@ impl Node {
     }
 
     /// Stops in order, and starts anew.
-    pub(crate) fn stop_and_start(mut self) -> Self {
+    pub(crate) fn stop_and_start(self) -> Self {
+        self.stop_and_start_after(|_| {})
+    }
+
+    /// The same, with something done to the machine between the two. Messages may be damaged by it.
+    pub(crate) fn stop_and_start_after(mut self, act: impl FnOnce(&SimulatedEnvironment)) -> Self {
         self.log.begin_stop();
         self.until("a stop", |node| node.log.is_stopped().then_some(()));
-        self.restart()
+        let environment = self.environment.clone();
+        drop(self);
+        environment.kill();
+        act(&environment);
+        let mut node = Self::start(&environment);
+        node.spoilt = true;
+        node
     }
 }

@@ -99,7 +99,14 @@ impl Group {
     fn contents(&self) -> CutSegments {
         let tail = || self.tail.as_ref().map(Tail::contents);
         let entry = |entry: &SegmentEntry| {
-            if entry.is_sealed() { Some(*entry) } else { tail().filter(|found| found.bytes > 0) }
+            // Of a segment of which nothing is left there may be no file.
+            if self.is_lost(entry) {
+                None
+            } else if entry.is_sealed() {
+                Some(*entry)
+            } else {
+                tail().filter(|found| found.bytes > 0)
+            }
         };
         CutSegments {
             generation: self.listed.purge_generation,

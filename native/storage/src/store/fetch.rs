@@ -1,5 +1,6 @@
 //! One question to the segments of a group: which file, the index first if the segment is sealed, then the batches.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ng_io::Buffer;
@@ -12,8 +13,10 @@ use super::tail::INDEX_SPAN;
 use super::walk::{FoundBatches, PIECE, Walk, Walked};
 use super::{StoreDamage, StoreFault};
 use crate::PAGE;
+use crate::footer::{DIGEST_SPAN, Footer};
 use crate::home::GroupHome;
 use crate::index::{Index, IndexEntry, place_from, place_of_offset, place_of_time};
+use crate::segments_file::SegmentEntry;
 
 /// How often a piece is read before it counts as damaged: some disks fail a read once.
 const ATTEMPTS: u8 = 3;
@@ -62,6 +65,14 @@ pub enum Fetched {
     Busy,
     /// The group is gone.
     Gone,
+}
+
+/// The step that reads the footer of a sealed segment.
+fn footer_of(entry: &SegmentEntry, path: PathBuf) -> Step {
+    let digests = entry.bytes.div_ceil(DIGEST_SPAN as u64);
+    let length = (128 + 16 * digests).next_multiple_of(PAGE as u64);
+    let length = usize::try_from(length).unwrap_or(PAGE);
+    Step::Read { path, offset: entry.bytes.next_multiple_of(PAGE as u64), length }
 }
 
 /// How far a fetch has come.
@@ -165,7 +176,10 @@ impl Fetching {
     fn run(&self) -> Next {
         let path = self.home.segment(&self.view.entry);
         Next::Run(vec![match &self.stage {
-            Stage::Index => Step::ReadAll(self.home.index(&self.view.entry)),
+            Stage::Index => {
+                let footer = footer_of(&self.view.entry, path);
+                return Next::Run(vec![Step::ReadAll(self.home.index(&self.view.entry)), footer]);
+            }
             Stage::Reindex(reindex) => reindex.step(path),
             Stage::Walk(walk) => walk.step(path),
         }])
@@ -173,8 +187,14 @@ impl Fetching {
 
     /// Takes what was read.
     pub(super) fn ended(&mut self, result: PlanResult) -> Next {
+        let mut footer = None;
         let read = match result {
-            Ok(read) => Ok(read.into_iter().next().flatten()),
+            Ok(read) => {
+                let mut read = read.into_iter();
+                let first = read.next().flatten();
+                footer = read.next().flatten();
+                Ok(first)
+            }
             Err(fault) if fault.error.is_out_of_descriptors() => return Next::Ended(Fetched::Busy),
             Err(_) if self.failed + 1 < ATTEMPTS => {
                 self.failed += 1;
@@ -183,6 +203,9 @@ impl Fetching {
             Err(PlanFault { error, .. }) => Err(StoreFault::Unreadable(error)),
         };
         self.failed = 0;
+        if footer.as_deref().is_some_and(|footer| self.is_foreign(footer)) {
+            return self.damaged(StoreFault::Foreign);
+        }
         match &mut self.stage {
             Stage::Index => self.index_read(read.ok().flatten()),
             Stage::Reindex(reindex) => {
@@ -199,6 +222,13 @@ impl Fetching {
                 Err(fault) => self.damaged(fault),
             },
         }
+    }
+
+    /// Whether the footer of a sealed segment is that of another one. Batches do not name their group, and what they hold
+    /// has its own checksums, so that a damaged footer does no harm.
+    fn is_foreign(&self, footer: &[u8]) -> bool {
+        let entry = &self.view.entry;
+        !entry.is_closed() && Footer::decode(footer).is_ok_and(|(_, checksum)| checksum != entry.footer)
     }
 
     fn index_read(&mut self, bytes: Option<Buffer>) -> Next {

@@ -24,21 +24,38 @@ impl Group {
                 self.purged_before = Some(op);
             }
         }
+        if let Some(begun) = self.plan_closing() {
+            return Some(begun);
+        }
         if let Some(begun) = self.next_cut().or_else(|| self.next_staging()) {
             return Some(begun);
         }
-        if std::mem::take(&mut self.rolls)
-            && let Some(tail) = &self.tail
-        {
-            return Some(self.seal(tail));
+        if self.wants_verification() && !std::mem::replace(&mut self.verified_last, true) {
+            return self.plan_verification();
+        }
+        self.verified_last = false;
+        if self.rolls {
+            match &self.tail {
+                Some(tail) if tail.surveyed => {
+                    let begun = self.seal(tail);
+                    self.rolls = false;
+                    return Some(begun);
+                }
+                Some(_) => return self.plan_verification(),
+                None => self.rolls = false,
+            }
         }
         let enough = self.pending_bytes >= limits.flush_bytes;
-        let front = self.pending.front().filter(|front| enough || front.op <= self.asked_to)?;
+        let due = self.pending.front().filter(|front| enough || front.op <= self.asked_to);
+        let Some(front) = due else {
+            return if self.wants_verification() { self.plan_verification() } else { None };
+        };
         let fits = |tail: &Tail| tail.bytes + front.bytes.len() as u64 <= limits.segment_bytes;
-        Some(match &self.tail {
-            Some(tail) if !fits(tail) => self.seal(tail),
-            _ => self.append(limits),
-        })
+        match &self.tail {
+            Some(tail) if !fits(tail) && !tail.surveyed => self.plan_verification(),
+            Some(tail) if !fits(tail) => Some(self.seal(tail)),
+            _ => Some(self.append(limits)),
+        }
     }
 
     /// Whether a start applies an order again whose effect is on the disk, or was purged.
@@ -81,7 +98,7 @@ impl Group {
             // A purge that was cut short may have left a file of this name.
             plan.push(Step::Remove(path.clone()));
         }
-        plan.push(Step::Append { path: path.clone(), offset, partial, batches });
+        plan.push(Step::Append { path: path.clone(), offset, partial, batches, create: fresh });
         plan.extend(self.stale_bytes(end).map(|(offset, buffer)| Step::Write {
             path: path.clone(),
             offset,
@@ -189,6 +206,7 @@ impl Group {
             next_offset,
             segments: Vec::new(),
             loose: Vec::new(),
+            fences: Vec::new(),
             ..self.list_next()
         };
         let mut plan = Plan::new();
@@ -213,7 +231,9 @@ impl Group {
         let kept = &self.listed.segments[dropped.len()..];
         let last = dropped.last().filter(|_| kept.is_empty());
         let next_offset = last.map_or(0, |entry| entry.last_offset + 1);
-        let listed = SegmentsFile { segments: kept.to_vec(), next_offset, ..self.list_next() };
+        let first = kept.first().map_or(next_offset, |entry| entry.base_offset);
+        let mut listed = SegmentsFile { segments: kept.to_vec(), next_offset, ..self.list_next() };
+        listed.fences.retain(|fence| fence.last_offset >= first);
         let mut plan = Plan::new();
         self.make_directory(&mut plan);
         self.put_list(&mut plan, &listed);
@@ -239,6 +259,11 @@ impl Group {
 
     /// Takes note of a plan that has been carried out.
     pub(super) fn carried_out(&mut self, running: Running, effects: &mut Vec<Effect>) {
+        self.took_effect(running, effects);
+        self.tell_fences(effects);
+    }
+
+    fn took_effect(&mut self, running: Running, effects: &mut Vec<Effect>) {
         let group = self.id;
         match running {
             Running::Appending { count, listed, .. } => self.appended(count, listed, effects),
@@ -246,6 +271,7 @@ impl Group {
             Running::Purging { listed, op, .. } => {
                 self.set_list(listed);
                 self.tail = None;
+                (self.verification, self.closing) = (None, None);
                 self.present = true;
                 effects.push(Effect::Synced { group, op });
             }
@@ -259,12 +285,14 @@ impl Group {
                 effects.push(Effect::StateWritten { group, op });
             }
             Running::Sweeping { listed } => self.set_list(listed),
+            Running::Closing { listed, .. } => self.closed(listed),
             Running::Removing => effects.push(Effect::Removed { group }),
             Running::Opening(_)
             | Running::Reading { .. }
             | Running::Cutting { .. }
             | Running::Staging { .. }
             | Running::Swapping(_)
+            | Running::Verifying(_)
             | Running::DroppingState { .. }
             | Running::WritingIndex => {}
         }

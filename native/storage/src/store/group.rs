@@ -12,9 +12,10 @@ use super::opening::Opening;
 use super::plan::{Plan, PlanFault, Step};
 use super::swap::{Staging, SwapOrder, Swapping};
 use super::tail::Tail;
+use super::verification::{Closing, Verification};
 use super::{CommittedBatch, GroupFigures, Held, StoreDamage, StoreLimits, Vouched};
 use crate::home::GroupHome;
-use crate::segments_file::{SegmentEntry, SegmentsFile};
+use crate::segments_file::{Fence, SegmentEntry, SegmentsFile};
 
 /// One group: what is on the disk, and what is on its way there.
 #[derive(Debug)]
@@ -70,6 +71,21 @@ pub(super) struct Group {
     /// Whether the unsealed segment is to be sealed as it is.
     pub(super) rolls: bool,
     pub(super) pending_messages: u64,
+    pub(super) batch_bytes_max: u64,
+    /// A segment that is being verified, between two pieces.
+    pub(super) verification: Option<Box<Verification>>,
+    /// Whether the next piece may be verified though nobody waits for it.
+    pub(super) verify_now: bool,
+    /// Whether a poll met damage in what is being verified.
+    pub(super) distrusted: bool,
+    /// Whether the last plan verified a piece: then what is pending comes first.
+    pub(super) verified_last: bool,
+    /// Fetches that wait for the index of the unsealed segment.
+    pub(super) unindexed: VecDeque<Fetch>,
+    /// Which messages are lost, as was said last.
+    pub(super) told_fences: Vec<Fence>,
+    /// Damage that the list is about to name.
+    pub(super) closing: Option<Box<Closing>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +192,11 @@ pub(super) enum Running {
     Sweeping {
         listed: SegmentsFile,
     },
+    Verifying(Box<Verification>),
+    Closing {
+        closing: Box<Closing>,
+        listed: SegmentsFile,
+    },
 }
 
 impl Running {
@@ -189,7 +210,7 @@ impl Running {
 }
 
 impl Group {
-    pub(super) fn new(id: u64, node: u128, home: GroupHome) -> Self {
+    pub(super) fn new(id: u64, node: u128, home: GroupHome, batch_bytes_max: u64) -> Self {
         let listed = SegmentsFile {
             node,
             group: id,
@@ -199,6 +220,7 @@ impl Group {
             next_offset: 0,
             segments: Vec::new(),
             loose: Vec::new(),
+            fences: Vec::new(),
         };
         Self {
             id,
@@ -231,6 +253,14 @@ impl Group {
             truncated_to: 0,
             rolls: false,
             pending_messages: 0,
+            batch_bytes_max,
+            verification: None,
+            verify_now: false,
+            distrusted: false,
+            verified_last: false,
+            unindexed: VecDeque::new(),
+            told_fences: Vec::new(),
+            closing: None,
         }
     }
 
@@ -425,6 +455,14 @@ impl Group {
             }
             // An index that is not written is made again when it is needed.
             Running::Opening(_) | Running::WritingIndex => return true,
+            Running::Closing { closing, .. } => {
+                self.closing = Some(closing);
+                return true;
+            }
+            Running::Verifying(verification) => {
+                self.verification = Some(verification);
+                return true;
+            }
             Running::Reading { .. }
             | Running::WritingState { .. }
             | Running::Cutting { .. }
@@ -432,6 +470,11 @@ impl Group {
         };
         self.orders.push_front(order);
         true
+    }
+
+    /// Whether a write failed because the file that it appends to is not there any more.
+    pub(super) fn is_gone(&self, fault: &PlanFault) -> bool {
+        fault.error.is_absent() && (self.present || self.tail.is_some())
     }
 
     /// Up to there the unsealed segment may hold something of a write that failed.
@@ -454,7 +497,7 @@ impl Group {
     }
 
     fn is_read(&self) -> bool {
-        self.reading > 0 || !self.fetches.is_empty()
+        self.reading > 0 || !self.fetches.is_empty() || !self.unindexed.is_empty()
     }
 
     /// Whether nothing is under way or waits.
@@ -464,6 +507,7 @@ impl Group {
             && self.pending.is_empty()
             && self.cuts.is_empty()
             && self.staging.is_none()
+            && self.closing.is_none()
             && !self.is_read()
     }
 }

@@ -119,6 +119,16 @@ impl Group {
         }
     }
 
+    /// Whether the index leads to what is looked for: not to what a start trusted, before that is verified.
+    pub(super) fn is_indexed(&self, sought: Sought) -> bool {
+        let Some(tail) = self.tail.as_ref().filter(|tail| !tail.surveyed) else { return true };
+        match (self.segment_with(sought), sought) {
+            (Some(view), Sought::Offset(offset)) => view.entry.is_sealed() || tail.indexes(offset),
+            (Some(view), _) => view.entry.is_sealed(),
+            (None, _) => true,
+        }
+    }
+
     /// The last offset that is on the disk, of the present generation.
     pub(super) fn last_on_disk(&self) -> Option<u64> {
         self.view(self.readable().last()?).map(|view| view.last_offset)

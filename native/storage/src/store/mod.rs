@@ -14,10 +14,12 @@ mod flush;
 mod group;
 mod index_cache;
 mod locate;
+mod lost;
 mod opening;
 mod places;
 pub mod plan;
 mod readers;
+mod rebuild;
 mod received;
 mod reindex;
 mod reserve;
@@ -26,8 +28,10 @@ mod segments;
 pub mod shell;
 mod space;
 mod spans;
+mod survey;
 mod swap;
 mod tail;
+mod verification;
 mod walk;
 
 use std::path::PathBuf;
@@ -42,14 +46,16 @@ pub use export::{ExportPlan, ExportedFile};
 pub use fetch::{Fetch, Fetched};
 pub use locate::{LastBegin, Sought};
 pub use readers::READERS;
+pub use rebuild::{FileFound, list_files};
 pub use received::{ReceivedBatches, Whole};
 pub use segments::SegmentStore;
 pub use spans::Span;
 pub use swap::{NotStaged, Staging, SwapOrder};
 pub use walk::FoundBatches;
 
+use crate::manifest::{GroupEntry, UnsealedSegment};
 use crate::refusal::Refusal;
-use crate::segments_file::SegmentEntry;
+use crate::segments_file::{Fence, SegmentEntry};
 use plan::{Plan, PlanFault, PlanResult};
 
 /// Sizes and times of a store.
@@ -84,6 +90,8 @@ pub struct StoreOwner {
     pub shard: u32,
     /// Of this start: with shard and a count it names what goes to the trash.
     pub incarnation: u64,
+    /// Whether other nodes have the same messages, and repair what this one lost.
+    pub has_peers: bool,
 }
 
 /// A committed batch.
@@ -106,7 +114,7 @@ pub struct CommittedBatch {
 }
 
 /// What a group's manifest entry, or its newest install record, promises of its segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vouched {
     /// Up to and with this op everything is there.
     pub op: u64,
@@ -114,6 +122,43 @@ pub struct Vouched {
     pub last_offset: u64,
     /// The purge generation.
     pub generation: u64,
+    /// Messages before this offset were dropped.
+    pub first_offset: u64,
+    /// Offsets that were given to no message; ascending and apart.
+    pub gaps: Vec<(u64, u64)>,
+    /// Sequence of the list of segments, or 0.
+    pub list_sequence: u64,
+    /// The unsealed segment, as far as it was synced.
+    pub unsealed: Option<UnsealedSegment>,
+}
+
+impl Vouched {
+    /// A last offset, of a partition without gaps of which nothing was dropped.
+    #[must_use]
+    pub const fn new(op: u64, last_offset: u64, generation: u64) -> Self {
+        let gaps = Vec::new();
+        Self { op, last_offset, generation, first_offset: 0, gaps, list_sequence: 0, unsealed: None }
+    }
+
+    /// What an entry promises.
+    #[must_use]
+    pub fn of(entry: GroupEntry) -> Self {
+        Self {
+            op: entry.anchor.op,
+            last_offset: entry.last_offset,
+            generation: entry.purge_generation,
+            first_offset: entry.first_offset,
+            gaps: entry.gaps,
+            list_sequence: entry.list_sequence,
+            unsealed: entry.unsealed,
+        }
+    }
+
+    /// The last offset, if there is one.
+    #[must_use]
+    pub const fn last(&self) -> Option<u64> {
+        if self.last_offset == u64::MAX { None } else { Some(self.last_offset) }
+    }
 }
 
 /// What a group's directory holds.
@@ -165,6 +210,21 @@ pub enum Effect {
         group: u64,
         /// What is wrong.
         damage: StoreDamage,
+    },
+    /// The names and lengths of the files in a directory are needed; answer with [`Event::Named`].
+    List {
+        /// Which lane waits for them.
+        lane: u32,
+        /// Which directory.
+        directory: PathBuf,
+    },
+    /// Messages of a group are lost. Said when that is found, at each opening for as long as it is so, and when it is
+    /// so no more.
+    Fenced {
+        /// Which group.
+        group: u64,
+        /// All ranges of them that there are now.
+        fences: Vec<Fence>,
     },
     /// All batches of a group up to this op are in segments, synced and named.
     Synced {
@@ -271,6 +331,13 @@ pub enum Event {
         /// What came of it.
         result: PlanResult,
     },
+    /// Of [`Effect::List`].
+    Named {
+        /// Which lane.
+        lane: u32,
+        /// The files, or why the directory cannot be listed.
+        files: Result<Vec<FileFound>, IoError>,
+    },
     /// The time of [`SegmentStore::next_deadline`] has come.
     Due,
 }
@@ -285,6 +352,14 @@ pub struct StoreDamage {
     pub fault: StoreFault,
 }
 
+impl StoreDamage {
+    /// Whether a newer server wrote the file: then nothing is damaged.
+    #[must_use]
+    pub const fn is_newer(&self) -> bool {
+        matches!(self.fault, StoreFault::Newer(_))
+    }
+}
+
 /// What is wrong with a file of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StoreFault {
@@ -294,9 +369,23 @@ pub enum StoreFault {
     /// It belongs to another node or group.
     #[error("it belongs to another node or group")]
     Foreign,
+    /// A newer server wrote it.
+    #[error("{0}")]
+    Newer(Refusal),
     /// It is not there.
     #[error("it is missing")]
     Missing,
+    /// Some of its batches do not match their checksums.
+    #[error("some of its messages are damaged")]
+    Lost,
+    /// It is an older version of the file.
+    #[error("it is version {found} of the list, and version {vouched} was there")]
+    Sequence {
+        /// Its sequence.
+        found: u64,
+        /// The sequence that the manifest has seen.
+        vouched: u64,
+    },
     /// It cannot be read.
     #[error("{0}")]
     Unreadable(IoError),

@@ -16,7 +16,7 @@ pub enum Step {
     MakeDirectory(PathBuf),
     /// Brings the names in a directory to stable storage.
     SyncDirectory(PathBuf),
-    /// Writes bytes into a file, made if missing.
+    /// Writes bytes into a file; one that is no file of batches is made if missing.
     Write {
         /// Which file.
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum Step {
         /// Whether the file is one of batches, which bypasses the page cache where the others of the node do.
         batches: bool,
     },
-    /// Writes batches into a file of batches, made if missing: whole pages, laid out in memory that was used before.
+    /// Writes batches into a file of batches: whole pages, laid out in memory that was used before.
     Append {
         /// Which file.
         path: PathBuf,
@@ -37,6 +37,8 @@ pub enum Step {
         partial: Vec<u8>,
         /// What comes behind that.
         batches: Vec<Arc<Chunk>>,
+        /// Whether the file is new. One that has batches already must be there: a sparse file in its place would pass for it.
+        create: bool,
     },
     /// Brings what was written into a file to stable storage.
     Sync {

@@ -133,8 +133,9 @@ impl SegmentStore {
 
     /// Tells everybody who waits for a group that is gone.
     pub(super) fn dismiss_readers(&mut self, group: u64, effects: &mut Vec<Effect>) {
-        let waiting = self.groups.get_mut(&group).map(|found| std::mem::take(&mut found.fetches));
-        for fetch in waiting.unwrap_or_default() {
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        let waiting = std::mem::take(&mut found.fetches).into_iter();
+        for fetch in waiting.chain(std::mem::take(&mut found.unindexed)).collect::<Vec<_>>() {
             effects.push(Effect::Fetched { group, asker: fetch.asker, fetched: Fetched::Gone });
         }
     }
@@ -159,6 +160,16 @@ impl SegmentStore {
         }
     }
 
+    /// The unsealed segment of a group may have an index now, or be gone: who waits for that looks again.
+    pub(super) fn answer_unindexed(&mut self, group: u64) {
+        if let Some(found) = self.groups.get_mut(&group)
+            && found.tail.as_ref().is_none_or(|tail| tail.surveyed)
+        {
+            found.fetches.append(&mut found.unindexed);
+            self.wake_readers(group);
+        }
+    }
+
     fn answer_damaged(&mut self, group: u64, effects: &mut Vec<Effect>) {
         let Some(found) = self.groups.get_mut(&group) else { return };
         let unknown = StoreDamage { path: found.home.segments(), fault: StoreFault::Missing };
@@ -179,6 +190,11 @@ impl SegmentStore {
         };
         if let Some(fetched) = early {
             effects.push(Effect::Fetched { group, asker, fetched });
+            return;
+        }
+        if !found.is_indexed(fetch.sought) {
+            found.unindexed.push_back(fetch);
+            self.enqueue(group);
             return;
         }
         let Some(view) = found.segment_with(fetch.sought) else {
@@ -215,6 +231,12 @@ impl SegmentStore {
                 Next::Run(plan) => return self.run_reader(lane, group, fetching, plan, effects),
                 Next::Ended(fetched) => {
                     let asker = fetching.fetch.asker;
+                    if matches!(&fetched, Fetched::Damaged(damage) if damage.fault == StoreFault::Foreign)
+                        && !self.owner.has_peers
+                        && let Some(found) = self.groups.get_mut(&group)
+                    {
+                        found.close_missing_file(&fetching.view.entry);
+                    }
                     effects.push(Effect::Fetched { group, asker, fetched });
                     if fetching.is_reindexing() {
                         self.reindexed(key);

@@ -27,6 +27,18 @@ impl Scan {
         Self { tail, carried: Vec::new(), read_to: 0, batch_bytes_max, ended: false, finished: false }
     }
 
+    /// Goes on after a prefix that is trusted: `carried` was read behind it, up to `read_to`.
+    pub(super) fn resume(tail: Tail, carried: Vec<u8>, read_to: u64, batch_bytes_max: u64) -> Self {
+        Self { carried, read_to, ..Self::new(tail, batch_bytes_max) }
+    }
+
+    /// Takes what was read with the prefix; `whole` if the file ends there. True when nothing is left to read.
+    pub(super) fn begin(&mut self, whole: bool) -> bool {
+        self.finished = whole;
+        self.take_batches();
+        whole
+    }
+
     /// Where the next piece begins.
     pub(super) const fn offset(&self) -> u64 {
         self.read_to

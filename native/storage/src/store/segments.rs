@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ng_io::Instant;
+use ng_io::{Instant, IoError};
 
 use super::cut::NoCut;
 use super::export::ExportPlan;
 use super::flush::Trash;
 use super::group::{Group, Order, Phase, Running};
-use super::opening::Opening;
-use super::plan::{PlanFault, PlanResult};
+use super::opening::{Opening, OpeningRules};
+use super::plan::{Plan, PlanFault, PlanResult};
 use super::readers::Readers;
+use super::rebuild::FileFound;
+use super::tail::Tail;
 use super::reserve::Reserve;
 use super::space::Waits;
 use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouched};
 use crate::home::Home;
+use crate::manifest::UnsealedSegment;
 use crate::metadata_state::MetadataState;
 use crate::segments_file::SegmentEntry;
 
@@ -25,7 +28,7 @@ const PART_OF_ROOM: usize = 16;
 /// The segments of all groups of a shard. See the module for how it is driven.
 #[derive(Debug)]
 pub struct SegmentStore {
-    owner: StoreOwner,
+    pub(super) owner: StoreOwner,
     home: Home,
     pub(super) limits: StoreLimits,
     /// Of the groups whose segments have a size of their own.
@@ -43,6 +46,9 @@ pub struct SegmentStore {
     pub(super) readers: Readers,
     waits: Waits,
     reserve: Reserve,
+    /// Groups of which a start trusted something, in the order in which it is verified.
+    pub(super) unverified: VecDeque<u64>,
+    pub(super) verify_at: Option<Instant>,
 }
 
 /// Who works in a lane.
@@ -73,6 +79,8 @@ impl SegmentStore {
             readers: Readers::new(),
             waits: Waits::default(),
             reserve,
+            unverified: VecDeque::new(),
+            verify_at: None,
         }
     }
 
@@ -81,7 +89,7 @@ impl SegmentStore {
     /// batch or order, as one that nothing is vouched of. `None` takes back nothing that was vouched before.
     pub fn open(&mut self, group: u64, vouched: Option<Vouched>, effects: &mut Vec<Effect>) {
         let found = self.group(group);
-        found.vouched = vouched.or(found.vouched);
+        found.vouched = vouched.or_else(|| found.vouched.take());
         self.enqueue(group);
         self.pump(effects);
     }
@@ -287,7 +295,21 @@ impl SegmentStore {
     /// When [`Event::Due`] is to be given.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at).into_iter().chain(self.reserve.due()).min()
+        self.due.first().map(|(at, _)| *at).into_iter().chain(self.verify_at).chain(self.reserve.due()).min()
+    }
+
+    /// What a manifest says of the files of a group in this purge generation, as far as they are synced: the sequence of the
+    /// list, and the unsealed segment.
+    #[must_use]
+    pub fn synced_files(&self, group: u64, generation: u64) -> Option<(u64, Option<UnsealedSegment>)> {
+        let found = self.groups.get(&group)?;
+        if found.phase == Phase::Closed {
+            let vouched = found.vouched.as_ref().filter(|vouched| vouched.generation == generation)?;
+            return Some((vouched.list_sequence, vouched.unsealed));
+        }
+        let listed = &found.listed;
+        let same = listed.purge_generation == generation && listed.sequence > 0;
+        same.then(|| (listed.sequence, found.tail.as_ref().map(Tail::unsealed)))
     }
 
     /// Takes an event.
@@ -300,14 +322,19 @@ impl SegmentStore {
                 self.read_ended(lane - self.limits.lanes, result, effects);
             }
             Event::Ended { lane, result } => self.ended(lane, result, now, effects),
-            Event::Due => self.look_at_due(now),
+            Event::Named { lane, files } => self.named(lane, files, now, effects),
+            Event::Due => {
+                self.look_at_due(now);
+                self.verify_next(now);
+            }
         }
         self.pump(effects);
     }
 
     pub(super) fn group(&mut self, group: u64) -> &mut Group {
-        let (home, node) = (&self.home, self.owner.node);
-        self.groups.entry(group).or_insert_with(|| Group::new(group, node, home.group(group)))
+        let (home, node, batch_bytes_max) = (&self.home, self.owner.node, self.limits.batch_bytes_max);
+        let new = || Group::new(group, node, home.group(group), batch_bytes_max);
+        self.groups.entry(group).or_insert_with(new)
     }
 
     pub(super) fn order(&mut self, group: u64, order: Order, effects: &mut Vec<Effect>) {
@@ -432,20 +459,37 @@ impl SegmentStore {
                     self.fail(fault, effects);
                 }
             }
+            // What is read meanwhile would count as damaged.
+            (running @ (Running::Verifying(_) | Running::Opening(_)), Err(fault))
+                if fault.error.is_out_of_descriptors() =>
+            {
+                self.wait_for_space(group, running, fault, now, effects);
+            }
+            (Running::Verifying(verification), result) => {
+                let has_peers = self.owner.has_peers;
+                if let Err(damage) = found.verified(verification, result, has_peers) {
+                    found.lose(damage, effects);
+                }
+            }
+            // Without space the fences are in memory only. The next start finds the same damage.
+            (Running::Opening(Opening::Writing), Err(fault)) if fault.heals() => {
+                self.open_on(lane, group, Opening::Writing, Ok(Vec::new()), now, effects);
+            }
             (running, Err(fault)) if fault.heals() => {
                 self.wait_for_space(group, running, fault, now, effects);
             }
             (running, Err(fault)) if fault.removing => {
                 self.wait_for_removal(group, running, fault, now, effects);
             }
-            (Running::Opening(Opening::Syncing), Err(fault)) => self.fail(fault, effects),
+            (Running::Opening(Opening::Syncing | Opening::Writing), Err(fault)) => self.fail(fault, effects),
             (Running::Opening(opening), result) => {
-                let next = found.continue_opening(opening, result, self.limits.batch_bytes_max, effects);
-                if let Some((running, plan)) = next {
-                    found.running = Some(running);
-                    self.lanes[lane as usize] = Some(Tenant::Group(group));
-                    effects.push(Effect::Run { lane, plan });
-                }
+                self.open_on(lane, group, opening, result, now, effects);
+            }
+            (running @ (Running::Appending { .. } | Running::Sealing { .. }), Err(fault))
+                if !self.owner.has_peers && found.is_gone(&fault) =>
+            {
+                found.take_back(running);
+                found.close_missing();
             }
             (_, Err(fault)) => self.fail(fault, effects),
             (Running::Swapping(swapping), Ok(_)) => self.swapped(group, swapping, effects),
@@ -461,8 +505,78 @@ impl SegmentStore {
         }
         let after = self.groups.get(&group).map_or(before, |found| found.pending_bytes);
         self.buffered_bytes -= before - after;
+        self.answer_unindexed(group);
         self.bury(group, effects);
         self.enqueue(group);
+    }
+
+    /// Goes on with the opening of a group in its lane.
+    fn open_on(
+        &mut self,
+        lane: u32,
+        group: u64,
+        opening: Opening,
+        result: PlanResult,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        let rules = self.opening_rules();
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        let next = found.continue_opening(opening, result, rules, effects);
+        self.opened_so_far(lane, group, next, now, effects);
+    }
+
+    /// The files in the directory of a group that is being opened.
+    fn named(
+        &mut self,
+        lane: u32,
+        files: Result<Vec<FileFound>, IoError>,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Tenant::Group(group)) = self.lanes.get_mut(lane as usize).and_then(Option::take) else {
+            return;
+        };
+        let rules = self.opening_rules();
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        found.running = None;
+        let files = match files {
+            Ok(files) => files,
+            // Nobody knows what is lost.
+            Err(error) => {
+                let path = found.home.directory();
+                return self.fail(PlanFault { path, error, reading: true, removing: false }, effects);
+            }
+        };
+        let next = found.take_names(files, rules, effects);
+        self.opened_so_far(lane, group, next, now, effects);
+    }
+
+    fn opened_so_far(
+        &mut self,
+        lane: u32,
+        group: u64,
+        next: Option<(Running, Plan)>,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some((running, plan)) = next else {
+            self.verify_later(group, now);
+            self.enqueue(group);
+            return;
+        };
+        let Some(found) = self.groups.get_mut(&group) else { return };
+        if matches!(running, Running::Opening(Opening::Names)) {
+            effects.push(Effect::List { lane, directory: found.home.directory() });
+        } else {
+            effects.push(Effect::Run { lane, plan });
+        }
+        found.running = Some(running);
+        self.lanes[lane as usize] = Some(Tenant::Group(group));
+    }
+
+    const fn opening_rules(&self) -> OpeningRules {
+        OpeningRules { batch_bytes_max: self.limits.batch_bytes_max, has_peers: self.owner.has_peers }
     }
 
     fn wait_for_space(

@@ -263,9 +263,11 @@ impl PlanShell {
         match step {
             Step::SyncDirectory(_) => FileOptions::DIRECTORY,
             Step::Write { batches, .. } => {
-                FileOptions { direct: self.direct && *batches, ..FileOptions::WRITE }
+                FileOptions { create: !*batches, direct: self.direct && *batches, ..FileOptions::WRITE }
             }
-            Step::Append { .. } => FileOptions { direct: self.direct, ..FileOptions::WRITE },
+            Step::Append { create, .. } => {
+                FileOptions { create: *create, direct: self.direct, ..FileOptions::WRITE }
+            }
             Step::Sync { batches, .. } => {
                 FileOptions { create: false, direct: self.direct && *batches, ..FileOptions::WRITE }
             }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ng_wire::batch::BatchHeader;
 use ng_wire::hashed::count;
 use twox_hash::XxHash3_128;
 
@@ -9,6 +10,7 @@ use super::CommittedBatch;
 use crate::PAGE;
 use crate::footer::{DIGEST_SPAN, Footer};
 use crate::index::{Index, IndexEntry};
+use crate::manifest::UnsealedSegment;
 use crate::segments_file::SegmentEntry;
 
 /// Bytes of a segment that one entry of its index stands for.
@@ -29,8 +31,15 @@ pub(super) struct Tail {
     pub(super) partial: Vec<u8>,
     /// Bytes up to here may be left from a write that was cut short, and are made zero by the next one.
     pub(super) stale_to: u64,
+    /// Whether digests and index cover the batches from the first one on. A start trusts the prefix that the manifest
+    /// describes, and surveys it later.
+    pub(super) surveyed: bool,
     digests: Digests,
     index: Vec<IndexEntry>,
+    /// Position of the last batch, and the checksum in its header.
+    last_batch: (u64, u64),
+    /// The next batch follows damage, so the index needs its place.
+    follows_damage: bool,
 }
 
 /// The checksum of each MiB, made as the bytes pass.
@@ -75,20 +84,73 @@ impl Tail {
             timestamps: (u64::MAX, 0),
             partial: Vec::new(),
             stale_to: 0,
+            surveyed: true,
             digests: Digests::default(),
             index: Vec::new(),
+            last_batch: (0, 0),
+            follows_damage: false,
         }
+    }
+
+    /// The prefix that a manifest describes, with what its last page holds.
+    pub(super) fn resume(unsealed: &UnsealedSegment, first_op: u64, partial: Vec<u8>) -> Self {
+        Self {
+            last_offset: unsealed.last_offset,
+            bytes: unsealed.bytes,
+            messages: unsealed.messages,
+            timestamps: (unsealed.min_timestamp, unsealed.max_timestamp),
+            partial,
+            surveyed: false,
+            last_batch: (unsealed.last_batch, unsealed.last_checksum),
+            ..Self::new(unsealed.base_offset, first_op)
+        }
+    }
+
+    /// What a manifest says of it.
+    pub(super) const fn unsealed(&self) -> UnsealedSegment {
+        UnsealedSegment {
+            base_offset: self.base_offset,
+            last_offset: self.last_offset,
+            bytes: self.bytes,
+            messages: self.messages,
+            min_timestamp: self.timestamps.0,
+            max_timestamp: self.timestamps.1,
+            last_batch: self.last_batch.0,
+            last_checksum: self.last_batch.1,
+        }
+    }
+
+    /// Takes over digests and index of a survey of all its batches.
+    pub(super) fn take_survey(&mut self, survey: Self) {
+        debug_assert_eq!(self.bytes, survey.bytes, "a survey ends where the segment does");
+        (self.digests, self.index, self.surveyed) = (survey.digests, survey.index, true);
+    }
+
+    /// Whether the batch with an offset, or the place before it, is in the index.
+    pub(super) fn indexes(&self, offset: u64) -> bool {
+        self.surveyed || self.index.first().is_some_and(|first| first.offset <= offset)
+    }
+
+    /// Bytes up to this position are damaged.
+    pub(super) const fn skip_to(&mut self, position: u64) {
+        self.bytes = position;
+        self.follows_damage = true;
     }
 
     /// Takes note of the batch that stands behind the last one.
     pub(super) fn absorb(&mut self, batch: Passing<'_>) {
         let indexed = self.index.last().map(|entry| (entry.position, entry.timestamp));
-        if indexed.is_none_or(|(position, _)| self.bytes >= position + INDEX_SPAN) {
+        let due = indexed.is_none_or(|(position, _)| self.bytes >= position + INDEX_SPAN);
+        if due || std::mem::take(&mut self.follows_damage) {
             // A clock that went back must not make an index that no reader takes.
             let timestamp = indexed.map_or(batch.timestamp, |(_, before)| batch.timestamp.max(before));
             self.index.push(IndexEntry { offset: batch.base_offset, timestamp, position: self.bytes });
         }
-        self.digests.add(batch.bytes);
+        if self.surveyed {
+            self.digests.add(batch.bytes);
+        }
+        let checksum = BatchHeader::decode(batch.bytes).map_or(0, |header| header.checksum);
+        self.last_batch = (self.bytes, checksum);
         let rest = (self.partial.len() + batch.bytes.len()) % PAGE;
         match batch.bytes.len().checked_sub(rest) {
             Some(start) => {

@@ -77,6 +77,8 @@ pub(crate) fn entry(group: u64, op: u64) -> GroupEntry {
         anchor: RecordHeader { op, ..RecordHeader::of(RecordKind::Prepare, group, b"anchor") },
         offsets: Vec::new(),
         gaps: Vec::new(),
+        list_sequence: 0,
+        unsealed: None,
     }
 }
 

@@ -4,11 +4,11 @@ use ng_storage::block::BlockHeader;
 use ng_storage::footer::Footer;
 use ng_storage::index::{Index, IndexEntry};
 use ng_storage::layout::{JournalName, Layout, Member};
-use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
+use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset, UnsealedSegment};
 use ng_storage::record::{BodyCheck, Level, RecordHeader, RecordKind};
 use ng_storage::record_body::{LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
 use ng_storage::segment::{Found, look};
-use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
+use ng_storage::segments_file::{Fence, SegmentEntry, SegmentsFile};
 use ng_storage::superblock::{Genesis, ManifestPointer, Ring, Superblock, SyncedBlock};
 use ng_wire::batch::Verified;
 use proptest::collection::{btree_set, vec};
@@ -50,6 +50,10 @@ prop_compose! {
 }
 
 /// A file that does not count.
+const fn fence(first_offset: u64, last_offset: u64, generation: u32) -> Fence {
+    Fence { first_offset, last_offset, base_offset: first_offset / 2, generation }
+}
+
 const fn loose(base_offset: u64) -> SegmentEntry {
     SegmentEntry {
         base_offset,
@@ -175,6 +179,17 @@ proptest! {
                 anchor: RecordHeader { op: seed, ..RecordHeader::of(RecordKind::Prepare, group, b"anchor") },
                 offsets: if group & 1 == 0 { offsets.clone() } else { Vec::new() },
                 gaps: if group & 2 == 0 { vec![(3, 3), (7, 9 + (group >> 1))] } else { Vec::new() },
+                list_sequence: seed >> 5,
+                unsealed: (group & 4 == 0).then_some(UnsealedSegment {
+                    base_offset: seed >> 1,
+                    last_offset: seed >> 1 | seed,
+                    bytes: (seed >> 2) + 1,
+                    messages: group,
+                    min_timestamp: seed,
+                    max_timestamp: !seed,
+                    last_batch: seed >> 2,
+                    last_checksum: seed ^ group,
+                }),
             })
             .collect();
         let manifest = Manifest { node: values::NODE, sequence: seed, shard: 1, groups };
@@ -203,6 +218,7 @@ proptest! {
             next_offset: 0,
             segments: segments.collect(),
             loose: cuts.chunks_exact(3).map(|part| loose(part[2])).collect(),
+            fences: cuts.chunks_exact(2).map(|pair| fence(pair[0], pair[1], seed)).collect(),
         };
         let emptied = SegmentsFile { next_offset: u64::from(seed), segments: Vec::new(), ..file.clone() };
         prop_assert_eq!(SegmentsFile::decode(&emptied.encode()), Ok(emptied));

@@ -8,11 +8,11 @@ use ng_storage::footer::{Footer, digests};
 use ng_storage::home::METADATA_GROUP;
 use ng_storage::index::{Index, IndexEntry};
 use ng_storage::layout::{JournalName, Layout, Member};
-use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset};
+use ng_storage::manifest::{GroupEntry, Manifest, StoredOffset, UnsealedSegment};
 use ng_storage::metadata_state::MetadataState;
 use ng_storage::record::{Level, RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, LostBlocks, MarkBody, OpenBody, Standing, ViewBody};
-use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
+use ng_storage::segments_file::{Fence, SegmentEntry, SegmentsFile};
 use ng_storage::superblock::{Genesis, ManifestPointer, Ring, Superblock, SyncedBlock};
 use ng_wire::batch::{BatchBuilder, stamp};
 
@@ -153,6 +153,8 @@ pub(crate) fn manifest() -> Manifest {
         anchor: prepare(7, 11, b"the first body"),
         offsets,
         gaps: Vec::new(),
+        list_sequence: 3,
+        unsealed: Some(unsealed()),
     };
     let second = GroupEntry {
         group: 8,
@@ -164,8 +166,23 @@ pub(crate) fn manifest() -> Manifest {
         anchor: prepare(8, 11, b"another body"),
         offsets: Vec::new(),
         gaps: Vec::new(),
+        list_sequence: 0,
+        unsealed: None,
     };
     Manifest { node: NODE, sequence: 9, shard: 3, groups: vec![first, second] }
+}
+
+fn unsealed() -> UnsealedSegment {
+    UnsealedSegment {
+        base_offset: 90,
+        last_offset: 99,
+        bytes: 4_000,
+        messages: 10,
+        min_timestamp: 1_700_000_000_000_000,
+        max_timestamp: 1_700_000_000_000_900,
+        last_batch: 3_500,
+        last_checksum: 0xabcd_ef01,
+    }
 }
 
 /// A stamped batch of messages with these payloads.
@@ -236,6 +253,7 @@ pub(crate) fn segments_file() -> SegmentsFile {
         next_offset: 0,
         segments: vec![sealed, open],
         loose: Vec::new(),
+        fences: vec![Fence { first_offset: 103, last_offset: 104, base_offset: 100, generation: 2 }],
     }
 }
 

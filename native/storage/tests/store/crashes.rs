@@ -42,13 +42,13 @@ impl World {
     fn start(&mut self, life: u64) -> Rig<Mortal> {
         let mut rig = Rig::new(&self.environment, self.home.clone(), life);
         for group in GROUPS {
-            let vouched = self.vouched.get(&group).copied();
+            let vouched = self.vouched.get(&group).cloned();
             if self.random.flip() {
-                rig.open(group, vouched);
+                rig.open(group, vouched.clone());
             } else {
-                rig.act(|store, effects| store.open(group, vouched, effects));
+                rig.act(|store, effects| store.open(group, vouched.clone(), effects));
             }
-            let from = vouched.map_or(0, |vouched| vouched.op);
+            let from = vouched.as_ref().map_or(0, |vouched| vouched.op);
             let said = self.logs[&group].said.clone();
             for (op, said) in (1..).zip(said).skip(usize::try_from(from).expect("a short log")) {
                 apply(&mut rig, group, op, &said);
@@ -87,7 +87,7 @@ impl World {
             let (last_offset, generation) = log.state_at(op);
             let before = self.vouched.get(&group).map_or(0, |vouched| vouched.op);
             assert!(op >= before, "what was safe stays safe");
-            self.vouched.insert(group, Vouched { op, last_offset, generation });
+            self.vouched.insert(group, Vouched::new(op, last_offset, generation));
         }
     }
 }

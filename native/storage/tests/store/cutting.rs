@@ -164,7 +164,7 @@ fn a_group_that_goes_or_is_damaged_gets_no_cut() {
     let list = rig.home.group(GROUP).segments();
     assert!(rig.environment.machine.rot(&list, 20, 4));
     let environment = rig.environment.clone();
-    let mut rig = Rig::new(&environment, Home::new("data"), 2);
+    let mut rig = Rig::with_peers(&environment, Home::new("data"), 2);
     ask(&mut rig, &log, leases());
     assert!(matches!(answer(&mut rig), Err(NoCut::Damaged(damage)) if damage.path == list));
 }

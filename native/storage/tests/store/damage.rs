@@ -1,4 +1,5 @@
-//! Files of a group cut at any length and flipped anywhere: what is vouched for is there or missed, and nothing panics.
+//! Files of a group of a node with peers, cut at any length and flipped anywhere: what is vouched for is there or missed, and
+//! nothing panics.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +22,7 @@ fn grown(environment: &Mortal) -> (Log, Vouched) {
     }
     assert!(rig.settle_all([7].into_iter()));
     let (last_offset, generation) = log.state_at(log.head());
-    (log.clone(), Vouched { op: log.head(), last_offset, generation })
+    (log.clone(), Vouched::new(log.head(), last_offset, generation))
 }
 
 fn tail(environment: &Mortal) -> PathBuf {
@@ -31,7 +32,7 @@ fn tail(environment: &Mortal) -> PathBuf {
 
 fn opened(environment: &Mortal, vouched: Option<Vouched>) -> Rig<Mortal> {
     environment.restart();
-    let mut rig = Rig::new(environment, Home::new("data"), 2);
+    let mut rig = Rig::with_peers(environment, Home::new("data"), 2);
     rig.open(7, vouched);
     for _ in 0..1000 {
         if rig.opened.contains_key(&7) || rig.damaged.contains_key(&7) {
@@ -50,7 +51,7 @@ fn a_flip_in_the_unsealed_segment_is_missed_if_it_was_vouched_for_and_ends_it_if
     let length = environment.machine.file_bytes(&path).expect("the file").len();
     for position in (0..length).step_by(61) {
         assert!(environment.machine.rot(&path, position, 0x10));
-        let strict = opened(&environment, Some(vouched));
+        let strict = opened(&environment, Some(vouched.clone()));
         let lenient = opened(&environment, None);
         match strict.opened.get(&7) {
             Some(held) => assert_eq!(held.last_offset, Some(vouched.last_offset), "flip at {position}"),
@@ -66,7 +67,7 @@ fn a_flip_in_the_unsealed_segment_is_missed_if_it_was_vouched_for_and_ends_it_if
         assert!(found.is_none_or(|found| found <= vouched.last_offset), "flip at {position}");
         assert!(environment.machine.rot(&path, position, 0x10));
     }
-    assert!(opened(&environment, Some(vouched)).opened.contains_key(&7), "all flips are undone");
+    assert!(opened(&environment, Some(vouched.clone())).opened.contains_key(&7), "all flips are undone");
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn a_flip_anywhere_in_the_list_is_refused_by_name() {
     let length = environment.machine.file_bytes(&path).expect("the file").len();
     for position in 0..length {
         environment.machine.rot(&path, position, 1 << (position % 8));
-        let rig = opened(&environment, Some(vouched));
+        let rig = opened(&environment, Some(vouched.clone()));
         assert_eq!(rig.damaged[&7].path, path, "flip at {position}");
         environment.machine.rot(&path, position, 1 << (position % 8));
     }
@@ -88,7 +89,7 @@ fn an_unreadable_sector_is_damage_and_not_the_end() {
     let environment = Mortal::new(3);
     let (_, vouched) = grown(&environment);
     environment.machine.spoil(&tail(&environment), 600);
-    let rig = opened(&environment, Some(vouched));
+    let rig = opened(&environment, Some(vouched.clone()));
     assert!(matches!(rig.damaged[&7].fault, StoreFault::Unreadable(_)), "{:?}", rig.damaged);
 }
 
@@ -101,7 +102,7 @@ fn a_missing_list_or_segment_is_missed_if_it_was_vouched_for() {
         let parent = path.parent().expect("a directory").to_owned();
         ng_io::Environment::remove_file(&environment, &path).expect("it is there");
         ng_io::Environment::sync_directory(&environment, &parent).expect("a healthy disk");
-        let rig = opened(&environment, Some(vouched));
+        let rig = opened(&environment, Some(vouched.clone()));
         let fault = rig.damaged[&7].fault;
         assert!(matches!(fault, StoreFault::Missing | StoreFault::Ends { found: None, .. }), "{fault}");
     }
@@ -114,8 +115,8 @@ fn who_only_wants_a_group_open_does_not_make_it_forget_what_is_vouched_for() {
     let (_, vouched) = grown(&environment);
     assert!(environment.machine.rot(&tail(&environment), 7_000, 0x10));
     environment.restart();
-    let mut rig = Rig::new(&environment, Home::new("data"), 2);
-    rig.open(7, Some(vouched));
+    let mut rig = Rig::with_peers(&environment, Home::new("data"), 2);
+    rig.open(7, Some(vouched.clone()));
     rig.open(7, None);
     while !rig.opened.contains_key(&7) && !rig.damaged.contains_key(&7) {
         rig.work(Duration::from_millis(5));
@@ -128,7 +129,7 @@ fn a_damaged_group_takes_no_batch_and_says_that_nothing_is_safe() {
     let environment = Mortal::new(5);
     let (mut log, vouched) = grown(&environment);
     environment.machine.rot(&Home::new("data").group(7).segments(), 100, 1);
-    let mut rig = opened(&environment, Some(vouched));
+    let mut rig = opened(&environment, Some(vouched.clone()));
     let next = batch(log.head() + 1, 0, log.next_offset(), b"more");
     log.said.push(Said::Batch(next.clone()));
     rig.append(7, next);
@@ -140,6 +141,6 @@ fn a_damaged_group_takes_no_batch_and_says_that_nothing_is_safe() {
 fn a_list_older_than_the_manifest_is_damage() {
     let environment = Mortal::new(6);
     let (_, vouched) = grown(&environment);
-    let rig = opened(&environment, Some(Vouched { generation: 1, last_offset: u64::MAX, ..vouched }));
+    let rig = opened(&environment, Some(Vouched { generation: 1, last_offset: u64::MAX, ..vouched.clone() }));
     assert!(matches!(rig.damaged[&7].fault, StoreFault::Generation { found: 0, vouched: 1 }));
 }

@@ -26,7 +26,7 @@ struct Stream {
 
 impl Stream {
     fn new() -> Self {
-        let owner = StoreOwner { node: NODE, shard: 0, incarnation: 1 };
+        let owner = StoreOwner { node: NODE, shard: 0, incarnation: 1, has_peers: false };
         let mut store = SegmentStore::new(owner, Home::new("nowhere"), LIMITS);
         (GROUP..GROUP + GROUPS).for_each(|group| store.begin(group));
         Self { store, now: Instant::from_nanos(1), batches: BTreeMap::new(), running: Vec::new(), begun: 0 }

@@ -46,7 +46,7 @@ fn what_a_killed_process_left_is_safe_once_it_is_synced() {
         assert!(rig.settle(GROUP));
         environment.cut_power();
 
-        let vouched = Vouched { op: BATCHES, last_offset: BATCHES - 1, generation: 0 };
+        let vouched = Vouched::new(BATCHES, BATCHES - 1, 0);
         let mut rig = start(&environment, 3, Some(vouched));
         assert!(rig.settle(GROUP));
         while !rig.opened.contains_key(&GROUP) && rig.damaged.is_empty() {

@@ -8,6 +8,7 @@ mod crashes;
 mod cutting;
 mod damage;
 mod expected;
+mod fences;
 mod fetching;
 mod gathering;
 mod kills;

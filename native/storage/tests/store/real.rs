@@ -46,7 +46,7 @@ fn write_and_open<E: Environment>(environment: &E) {
         assert!(rig.settle_all([7].into_iter()));
         assert_eq!(rig.fault, None);
         let last_offset = (life + 1) * 20 - 1;
-        vouched = Some(Vouched { op: last_offset + 1, last_offset, generation: 0 });
+        vouched = Some(Vouched::new(last_offset + 1, last_offset, 0));
         let held = rig.store.held(7).expect("it is open");
         assert!(held.segments > usize::try_from(life).expect("small"), "{held:?}");
     }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use ng_io::{Driver, DriverLimits, Environment, IoError, Wait};
 use ng_storage::home::Home;
-use ng_storage::store::plan::{Plan, PlanFault};
+use ng_storage::segments_file::Fence;
+use ng_storage::store::plan::{Plan, PlanFault, Step};
 use ng_storage::store::shell::PlanShell;
 use ng_storage::store::{
-    CommittedBatch, Effect, Event, Held, READERS, SegmentStore, StoreDamage, StoreLimits, StoreOwner, Vouched,
+    CommittedBatch, Effect, Event, Held, READERS, SegmentStore, StoreDamage, StoreLimits, StoreOwner,
+    Vouched, list_files,
 };
 use ng_wire::batch::{build, stamp, verify};
 
@@ -41,9 +43,12 @@ pub(crate) struct Rig<E: Environment> {
     pub(crate) opened: BTreeMap<u64, Held>,
     pub(crate) damaged: BTreeMap<u64, StoreDamage>,
     pub(crate) synced: BTreeMap<u64, u64>,
+    pub(crate) fenced: BTreeMap<u64, Vec<Fence>>,
     /// Effects that only some tests look at.
     pub(crate) said: Vec<Effect>,
     pub(crate) pressure: u64,
+    /// Bytes of segments that plans asked for.
+    pub(crate) bytes_asked: u64,
     pub(crate) fault: Option<PlanFault>,
     /// Whether the last step of the next plan finds no descriptor left.
     pub(crate) lacks_a_descriptor: bool,
@@ -69,24 +74,48 @@ pub(crate) fn batch(op: u64, generation: u64, offset: u64, payload: &[u8]) -> Co
 }
 
 impl<E: Environment> Rig<E> {
+    /// A store on a node of a cluster.
+    pub(crate) fn with_peers(environment: &E, home: Home, incarnation: u64) -> Self {
+        Self::start_with(environment, home, incarnation, LIMITS, true)
+    }
+
+    /// A store whose segments have 64 MiB.
+    pub(crate) fn large(environment: &E, home: Home, incarnation: u64) -> Self {
+        let (plan_bytes_max, buffered_bytes_max) = (1 << 20, 64 << 20);
+        let limits = StoreLimits { segment_bytes: 64 << 20, plan_bytes_max, buffered_bytes_max, ..LIMITS };
+        Self::start_with(environment, home, incarnation, limits, false)
+    }
+
     pub(crate) fn new(environment: &E, home: Home, incarnation: u64) -> Self {
+        Self::start_with(environment, home, incarnation, LIMITS, false)
+    }
+
+    fn start_with(
+        environment: &E,
+        home: Home,
+        incarnation: u64,
+        limits: StoreLimits,
+        has_peers: bool,
+    ) -> Self {
         environment.make_directories(&home.groups()).expect("a healthy disk");
         environment.make_directories(&home.trash()).expect("a healthy disk");
         environment.sync_directory(home.root()).expect("a healthy disk");
-        let limits = DriverLimits { operations_max: 16, handles_max: FILES_MAX + 16 };
-        let owner = StoreOwner { node: NODE, shard: 0, incarnation };
+        let driver_limits = DriverLimits { operations_max: 16, handles_max: FILES_MAX + 16 };
+        let owner = StoreOwner { node: NODE, shard: 0, incarnation, has_peers };
         Self {
             environment: environment.clone(),
-            driver: environment.driver(limits).expect("a driver"),
+            driver: environment.driver(driver_limits).expect("a driver"),
             shell: PlanShell::new(FIRST_TOKEN, (LIMITS.lanes + READERS) as usize, FILES_MAX, true),
-            store: SegmentStore::new(owner, home.clone(), LIMITS),
+            store: SegmentStore::new(owner, home.clone(), limits),
             home,
             effects: Vec::new(),
             opened: BTreeMap::new(),
             damaged: BTreeMap::new(),
             synced: BTreeMap::new(),
+            fenced: BTreeMap::new(),
             said: Vec::new(),
             pressure: 0,
+            bytes_asked: 0,
             fault: None,
             lacks_a_descriptor: false,
             lacking: BTreeMap::new(),
@@ -174,22 +203,52 @@ impl<E: Environment> Rig<E> {
         groups.into_iter().all(|group| self.settle(group))
     }
 
-    fn start(&mut self, lane: u32, mut plan: Plan) {
+    /// Works until something is so.
+    pub(crate) fn until(&mut self, what: &str, look: impl Fn(&Self) -> bool) {
+        for _ in 0..20_000 {
+            if look(self) {
+                return;
+            }
+            self.work(Duration::from_millis(5));
+        }
+        panic!("it never comes to this: {what}");
+    }
+
+    /// Closes the files that are open: the next plan opens them again.
+    pub(crate) fn forget_files(&mut self) {
+        self.shell = PlanShell::new(FIRST_TOKEN, (LIMITS.lanes + READERS) as usize, FILES_MAX, true);
+    }
+
+    fn start_plan(&mut self, lane: u32, mut plan: Plan) {
         if std::mem::take(&mut self.lacks_a_descriptor)
             && let Some(last) = plan.pop()
         {
             let error = IoError::new("open", EMFILE);
             self.lacking.insert(lane, last.fault(error));
         }
+        let asked = |step: &Step| match step {
+            Step::Read { length, .. } => *length as u64,
+            // Lists are small.
+            _ => 0,
+        };
+        self.bytes_asked += plan.iter().map(asked).sum::<u64>();
         self.shell.start(&mut self.driver, lane, plan);
     }
 
     fn perform(&mut self) {
         for effect in std::mem::take(&mut self.effects) {
             match effect {
-                Effect::Run { lane, plan } => self.start(lane, plan),
+                Effect::Run { lane, plan } => self.start_plan(lane, plan),
                 Effect::Opened { group, held } => {
                     self.opened.insert(group, held);
+                }
+                Effect::List { lane, directory } => {
+                    let event = Event::Named { lane, files: list_files(&self.environment, &directory) };
+                    self.store.step(event, self.environment.now(), &mut self.effects);
+                    self.perform();
+                }
+                Effect::Fenced { group, fences } => {
+                    self.fenced.insert(group, fences);
                 }
                 Effect::Damaged { group, damage } => {
                     self.damaged.insert(group, damage);

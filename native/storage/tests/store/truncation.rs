@@ -51,7 +51,7 @@ fn figures(rig: &Rig<Mortal>) -> GroupFigures {
 /// What the manifest would say of everything that was said.
 fn vouched(log: &Log) -> Vouched {
     let (last_offset, generation) = log.state_at(log.head());
-    Vouched { op: log.head(), last_offset, generation }
+    Vouched::new(log.head(), last_offset, generation)
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_last_segment_goes_once_it_is_sealed_and_offsets_go_on() {
     let mut rig = self::rig(&environment, 2);
     // What is applied again was there, and went.
     let said = log.said.clone();
-    rig.open(GROUP, Some(Vouched { op: 1, last_offset: 0, generation: 0 }));
+    rig.open(GROUP, Some(Vouched::new(1, 0, 0)));
     for said in &said[1..3] {
         let Said::Batch(batch) = said else { panic!("it begins with batches") };
         rig.append(GROUP, batch.clone());
@@ -150,9 +150,11 @@ fn a_segment_that_is_missing_is_not_taken_for_one_that_was_dropped() {
     assert!(rig.settle(GROUP));
     environment.restart();
     let mut rig = self::rig(&environment, 2);
-    rig.open(GROUP, Some(Vouched { op: 9, last_offset: 5, generation: 0 }));
-    rig.settle(GROUP);
-    assert!(rig.damaged.contains_key(&GROUP), "offsets 3 to 5 were never dropped");
+    rig.open(GROUP, Some(Vouched::new(9, 5, 0)));
+    rig.until("it opens", |rig| rig.opened.contains_key(&GROUP));
+    let fences: Vec<_> =
+        rig.fenced[&GROUP].iter().map(|fence| (fence.first_offset, fence.last_offset)).collect();
+    assert_eq!(fences, [(3, 5)], "they were never dropped");
 }
 
 #[test]

@@ -121,4 +121,7 @@ events! {
     ClientDisconnected = 18, "client_disconnected", Debug,
         "A client that had logged in is disconnected (its port {port}, close reason {reason}).",
         "port", "reason";
+    MessagesFenced = 19, "messages_fenced", Error,
+        "Stored messages of group {group} are lost, from offset {offset} on.",
+        "group", "offset";
 }

@@ -150,7 +150,7 @@ metrics! {
     JournalLiveBytesMax = 33, Gauge, "journal_live_bytes_max";
     /// Polls that met stored messages that are damaged or missing.
     DamagedPolls = 34, Counter, "damaged_polls_total";
-    /// Partitions in which a poll of this run met damage.
+    /// Partitions with damaged or lost messages. `/ready` names them.
     DamagedPartitions = 35, Gauge, "damaged_partitions";
     /// Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.
     EarlyAcknowledgements = 36, Counter, "early_acknowledgements_total";
@@ -164,6 +164,8 @@ metrics! {
     SendsRefusedForSpace = 40, Counter, "sends_refused_for_space_total";
     /// Removals of files that failed and are retried.
     RemovalsFailing = 41, Gauge, "removals_failing";
+    /// Ranges of offsets whose messages are damaged or lost.
+    DamagedRanges = 42, Gauge, "damaged_ranges";
 }
 
 /// How many cells an array of every metric with every combination of labels has.

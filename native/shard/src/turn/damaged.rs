@@ -44,10 +44,10 @@ impl Damaged {
     }
 
     /// These are the lost messages of a group. Whether there are any that were not known, and are to be told.
-    pub(super) fn fence(&mut self, group: u64, fences: Vec<Fence>) -> bool {
+    pub(super) fn fence(&mut self, group: u64, fences: &[Fence]) -> bool {
         if let Some(places) = self.places.get_mut(&group) {
             let before = places.len();
-            places.retain(|offset| !covers(&fences, *offset));
+            places.retain(|offset| !covers(fences, *offset));
             self.count -= before - places.len();
             if places.is_empty() {
                 self.places.remove(&group);
@@ -55,7 +55,7 @@ impl Damaged {
         }
         let before = match fences.is_empty() {
             true => self.fences.remove(&group),
-            false => self.fences.insert(group, fences.clone()),
+            false => self.fences.insert(group, fences.to_vec()),
         };
         fences.iter().any(|fence| !before.as_ref().is_some_and(|before| before.contains(fence)))
     }
@@ -92,16 +92,16 @@ mod tests {
     fn a_fence_is_new_once_and_takes_over_the_places_it_covers() {
         let mut damaged = Damaged::default();
         assert!(damaged.met(1, 5) && damaged.met(1, 20));
-        assert!(damaged.fence(1, vec![fence(4, 8)]));
+        assert!(damaged.fence(1, &[fence(4, 8)]));
         assert_eq!(
             (damaged.partitions(), damaged.ranges()),
             (1, 2),
             "one fence, and one place outside of it"
         );
-        assert!(!damaged.fence(1, vec![fence(4, 8)]) && !damaged.met(1, 6));
-        assert!(damaged.fence(1, vec![fence(4, 8), fence(20, 21)]));
+        assert!(!damaged.fence(1, &[fence(4, 8)]) && !damaged.met(1, 6));
+        assert!(damaged.fence(1, &[fence(4, 8), fence(20, 21)]));
         assert_eq!((damaged.partitions(), damaged.ranges()), (1, 2));
-        assert!(!damaged.fence(1, Vec::new()), "a truncation took them");
+        assert!(!damaged.fence(1, &[]), "a truncation took them");
         assert_eq!((damaged.partitions(), damaged.ranges()), (0, 0));
     }
 

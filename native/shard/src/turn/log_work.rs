@@ -47,7 +47,7 @@ impl<E: Environment> Shard<E> {
                 }
             }
             (Outgoing::Damaged { group, offset }, _) => self.damage_met(group, offset),
-            (Outgoing::Fenced { group, fences }, _) => self.fenced(group, fences),
+            (Outgoing::Fenced { group, fences }, _) => self.fenced(group, &fences),
             (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
             (Outgoing::Cut { asker, end, .. }, _) => self.cut_ended(asker, end),
             (Outgoing::Adopted { asker, end, .. }, _) => self.adoption_ended(asker, end),

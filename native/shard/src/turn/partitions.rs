@@ -183,7 +183,7 @@ impl<E: Environment> Shard<E> {
     }
 
     /// These are the lost messages of a partition. What is new is told to the control plane, which reads the ranges.
-    pub(super) fn fenced(&mut self, group: u64, fences: Vec<Fence>) {
+    pub(super) fn fenced(&mut self, group: u64, fences: &[Fence]) {
         let first = fences.first().map(|fence| fence.first_offset);
         if self.owned.damaged.fence(group, fences)
             && let Some(offset) = first

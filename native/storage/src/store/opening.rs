@@ -89,7 +89,7 @@ impl Group {
     /// Takes the files of the directory.
     pub(super) fn take_names(
         &mut self,
-        files: Vec<FileFound>,
+        files: &[FileFound],
         rules: OpeningRules,
         effects: &mut Vec<Effect>,
     ) -> Option<(Running, Plan)> {

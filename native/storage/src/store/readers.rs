@@ -201,6 +201,12 @@ impl SegmentStore {
             effects.push(Effect::Fetched { group, asker, fetched: Fetched::Nothing });
             return;
         };
+        if found.is_lost(&view.entry) {
+            // A file of this name may be another one, or have been put there later.
+            let damage = StoreDamage { path: found.home.segment(&view.entry), fault: StoreFault::Missing };
+            effects.push(Effect::Fetched { group, asker, fetched: Fetched::Damaged(damage) });
+            return;
+        }
         let place = match fetch.sought {
             Sought::Offset(offset) => self.readers.places.get(group, fetch.generation, offset),
             _ => None,

@@ -67,7 +67,7 @@ pub(super) struct Rebuild {
 }
 
 impl Rebuild {
-    pub(super) fn new(group: &Group, files: Vec<FileFound>, batch_bytes_max: u64) -> Self {
+    pub(super) fn new(group: &Group, files: &[FileFound], batch_bytes_max: u64) -> Self {
         let vouched = group.vouched.clone().unwrap_or_else(|| Vouched::new(0, u64::MAX, group.generation));
         let mut listed = group.listed.clone();
         if listed.sequence == 0 {

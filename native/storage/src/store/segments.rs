@@ -383,6 +383,8 @@ impl SegmentStore {
     pub(super) fn pump(&mut self, effects: &mut Vec<Effect>) {
         self.pump_plans(effects);
         self.pump_readers(effects);
+        // A reader may wait for an index that is to be made first.
+        self.pump_plans(effects);
     }
 
     fn pump_plans(&mut self, effects: &mut Vec<Effect>) {
@@ -548,7 +550,7 @@ impl SegmentStore {
                 return self.fail(PlanFault { path, error, reading: true, removing: false }, effects);
             }
         };
-        let next = found.take_names(files, rules, effects);
+        let next = found.take_names(&files, rules, effects);
         self.opened_so_far(lane, group, next, now, effects);
     }
 

@@ -67,7 +67,7 @@ fn a_flip_in_the_unsealed_segment_is_missed_if_it_was_vouched_for_and_ends_it_if
         assert!(found.is_none_or(|found| found <= vouched.last_offset), "flip at {position}");
         assert!(environment.machine.rot(&path, position, 0x10));
     }
-    assert!(opened(&environment, Some(vouched.clone())).opened.contains_key(&7), "all flips are undone");
+    assert!(opened(&environment, Some(vouched)).opened.contains_key(&7), "all flips are undone");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_unreadable_sector_is_damage_and_not_the_end() {
     let environment = Mortal::new(3);
     let (_, vouched) = grown(&environment);
     environment.machine.spoil(&tail(&environment), 600);
-    let rig = opened(&environment, Some(vouched.clone()));
+    let rig = opened(&environment, Some(vouched));
     assert!(matches!(rig.damaged[&7].fault, StoreFault::Unreadable(_)), "{:?}", rig.damaged);
 }
 
@@ -116,7 +116,7 @@ fn who_only_wants_a_group_open_does_not_make_it_forget_what_is_vouched_for() {
     assert!(environment.machine.rot(&tail(&environment), 7_000, 0x10));
     environment.restart();
     let mut rig = Rig::with_peers(&environment, Home::new("data"), 2);
-    rig.open(7, Some(vouched.clone()));
+    rig.open(7, Some(vouched));
     rig.open(7, None);
     while !rig.opened.contains_key(&7) && !rig.damaged.contains_key(&7) {
         rig.work(Duration::from_millis(5));
@@ -129,7 +129,7 @@ fn a_damaged_group_takes_no_batch_and_says_that_nothing_is_safe() {
     let environment = Mortal::new(5);
     let (mut log, vouched) = grown(&environment);
     environment.machine.rot(&Home::new("data").group(7).segments(), 100, 1);
-    let mut rig = opened(&environment, Some(vouched.clone()));
+    let mut rig = opened(&environment, Some(vouched));
     let next = batch(log.head() + 1, 0, log.next_offset(), b"more");
     log.said.push(Said::Batch(next.clone()));
     rig.append(7, next);
@@ -141,6 +141,6 @@ fn a_damaged_group_takes_no_batch_and_says_that_nothing_is_safe() {
 fn a_list_older_than_the_manifest_is_damage() {
     let environment = Mortal::new(6);
     let (_, vouched) = grown(&environment);
-    let rig = opened(&environment, Some(Vouched { generation: 1, last_offset: u64::MAX, ..vouched.clone() }));
+    let rig = opened(&environment, Some(Vouched { generation: 1, last_offset: u64::MAX, ..vouched }));
     assert!(matches!(rig.damaged[&7].fault, StoreFault::Generation { found: 0, vouched: 1 }));
 }

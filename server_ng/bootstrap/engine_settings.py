@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from server_ng.bootstrap.data_directory import DataDirectory
-from server_ng.bootstrap.memory import poll_cache_bytes, usable_memory
+from server_ng.bootstrap.memory_budget import MemoryPlan
 from server_ng.config import ConsumerIdle, Settings
 from server_ng.engine.settings import EngineSettings
 
@@ -24,6 +24,7 @@ def engine_settings(
     shard_cpus: Sequence[int | None],
     connections_max: int,
     directory: DataDirectory,
+    memory: MemoryPlan,
     *,
     direct_io: bool,
     environment: Mapping[str, str],
@@ -43,6 +44,7 @@ def engine_settings(
         sessions_max=settings.metadata.clients_table_max,
         logins_max=max(_LOGINS_MAX, settings.auth.login_queue_max),
         frame_time_ms=_millis(connections.frame_timeout),
+        send_timeout_ms=_millis(connections.send_timeout),
         drain_timeout_ms=_millis(sharding.shutdown_drain_timeout),
         join_timeout_ms=_millis(sharding.shutdown_join_timeout),
         stall_dump_ms=_millis(settings.control_plane.stall_dump),
@@ -53,10 +55,12 @@ def engine_settings(
         direct_io=direct_io,
         journal_files_max=settings.storage.journal.files_max,
         consumer_offsets_max=settings.partition.consumer_offsets_max,
-        unflushed_bytes_max=settings.partition.unflushed_bytes_max,
-        poll_cache_bytes_max=poll_cache_bytes(
-            settings.poll.cache_bytes_max, usable_memory(), len(shard_cpus)
-        ),
+        poll_cache_bytes_max=memory.each.poll_cache,
+        poll_reads_bytes_max=memory.each.poll_reads,
+        replies_bytes_max=memory.each.replies,
+        unflushed_bytes_max=memory.each.unflushed,
+        connections_bytes_max=memory.each.connections,
+        spares_bytes_max=memory.each.spares,
         poll_reply_bytes_max=settings.poll.reply_bytes_max,
         retention_period_ms=_millis(maintenance.interval) if maintenance.cleaner_enabled else 0,
         consumer_hold=_hold(settings.partition.consumer_idle_after),

@@ -1,48 +1,102 @@
-"""How much memory the process may use."""
+"""How much memory the process may use: that of the machine, or of the control groups around it."""
 
 import os
-from pathlib import Path
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["limit_of_group", "poll_cache_bytes", "usable_memory"]
+__all__ = ["MemoryLimit", "group_limits", "memory_limit"]
 
-_GROUPS: Final = Path("/sys/fs/cgroup")
-_OWN_GROUP: Final = Path("/proc/self/cgroup")
-
-_CACHE_SHARE: Final = 8
-"""What is kept for polls is at most one part in so many of the memory."""
-
-
-def usable_memory() -> int:
-    """Bytes of the machine, or of the control group if that is given less."""
-    # Not from /proc/meminfo: a container or a chroot may have no /proc.
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit = limit_of_group(_OWN_GROUP, _GROUPS)
-    return total if limit is None else min(total, limit)
+_V1_FILES: Final = ("memory.limit_in_bytes",)
+_V1_AROUND: Final = re.compile(r"^hierarchical_memory_limit (\d+)$", re.MULTILINE)
+"""The lowest limit of the group and those around it, of which a container may not see all."""
+_V2_FILES: Final = ("memory.max", "memory.high")
+"""Above the second the kernel slows a group down until it has given memory back."""
 
 
-def limit_of_group(own_group: Path, groups: Path) -> int | None:
-    """The lowest limit of the process's control group and those around it; none where there is none."""
+@dataclass(frozen=True, slots=True)
+class MemoryLimit:
+    """Bytes that the process may use."""
+
+    bytes: int
+    source: str
+    """``machine``, or the file with the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    """Control groups where they are mounted: `root` is the group that is seen at `point`."""
+
+    root: PurePosixPath
+    point: Path
+    is_v2: bool
+
+
+def memory_limit(root: Path = Path("/")) -> MemoryLimit:
+    """The lowest limit there is. What the kernel shows of control groups is read below `root`."""
+    machine = MemoryLimit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), "machine")
+    return min((machine, *group_limits(root)), key=lambda limit: limit.bytes)
+
+
+def group_limits(root: Path) -> Iterator[MemoryLimit]:
+    """Every limit of the process's control groups, of both versions, and of those around them."""
+    own = _own_groups(root / "proc/self/cgroup")
+    for mount in _mounts(root):
+        group = own.get(mount.is_v2)
+        if group is None:
+            continue
+        inside = group.relative_to(mount.root) if group.is_relative_to(mount.root) else PurePosixPath()
+        folder = mount.point / inside
+        for around in (folder, *folder.parents):
+            if around.is_relative_to(mount.point):
+                yield from _limits_in(around, is_v2=mount.is_v2)
+
+
+def _own_groups(path: Path) -> dict[bool, PurePosixPath]:
+    """The process's group of memory in version 1 (false) and its group in version 2 (true)."""
+    groups: dict[bool, PurePosixPath] = {}
+    for line in _text(path).splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        if number == "0" and not controllers:
+            groups[True] = PurePosixPath(group)
+        elif "memory" in controllers.split(","):
+            groups[False] = PurePosixPath(group)
+    return groups
+
+
+def _mounts(root: Path) -> Iterator[_Mount]:
+    for line in _text(root / "proc/self/mountinfo").splitlines():
+        before, _, after = line.partition(" - ")
+        place, kind = before.split(" "), after.split(" ")
+        if len(place) < 5 or len(kind) < 3:
+            continue
+        is_v2 = kind[0] == "cgroup2"
+        if is_v2 or (kind[0] == "cgroup" and "memory" in kind[2].split(",")):
+            point = root / _unescaped(place[4]).lstrip("/")
+            yield _Mount(PurePosixPath(_unescaped(place[3])), point, is_v2)
+
+
+def _unescaped(path: str) -> str:
+    """A path as `mountinfo` writes it: blanks and backslashes are octal numbers there."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+
+
+def _limits_in(folder: Path, *, is_v2: bool) -> Iterator[MemoryLimit]:
+    for name in _V2_FILES if is_v2 else _V1_FILES:
+        text = _text(folder / name).strip()
+        if text.isascii() and text.isdigit():
+            yield MemoryLimit(int(text), str(folder / name))
+    around = None if is_v2 else _V1_AROUND.search(_text(folder / "memory.stat"))
+    if around is not None:
+        yield MemoryLimit(int(around[1]), str(folder / "memory.stat"))
+
+
+def _text(path: Path) -> str:
+    """The content of a file, or nothing where there is no such file."""
     try:
-        lines = own_group.read_text().splitlines()
-    except OSError:
-        return None
-    name = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), None)
-    if name is None:
-        return None
-    around = groups / name
-    limits = [_limit(folder) for folder in (around, *around.parents) if folder.is_relative_to(groups)]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def poll_cache_bytes(wanted: int, memory: int, shards: int) -> int:
-    """What each shard may keep for polls of what was asked for all of them."""
-    return min(wanted, memory // _CACHE_SHARE) // shards
-
-
-def _limit(folder: Path) -> int | None:
-    try:
-        text = (folder / "memory.max").read_text().strip()
-    except OSError:
-        return None
-    return int(text) if text.isdigit() else None
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -19,6 +19,8 @@ from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.founding_room import check_founding_room
 from server_ng.bootstrap.leasing import access_of
+from server_ng.bootstrap.memory import memory_limit
+from server_ng.bootstrap.memory_budget import plan_memory
 from server_ng.bootstrap.runtime_files import RuntimeFiles
 from server_ng.config import DEFAULT_ORIGIN, Address, Loaded, Settings
 from server_ng.config.cpu_allocation import AutoCpus
@@ -67,11 +69,15 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     connections = connections_within(
         probe["descriptors"], settings.connections.max, len(cpus), settings.storage.journal.files_max
     )
+    memory = plan_memory(settings, memory_limit(), len(cpus))
+    memory.tell(loaded)
     observe = _listen(loaded)
     control = _bind_control(settings, directory)
     direct_io = probe["direct_io"] == "possible"
     engine = _open_engine(
-        engine_settings(settings, cpus, connections, directory, direct_io=direct_io, environment=os.environ)
+        engine_settings(
+            settings, cpus, connections, directory, memory, direct_io=direct_io, environment=os.environ
+        )
     )
     _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
     if engine.ring_refusal:

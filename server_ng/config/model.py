@@ -227,6 +227,16 @@ class Connections(Section):
             at_most=_seconds(600),
         ),
     ] = _seconds(10)
+    send_timeout: Annotated[
+        timedelta,
+        Leaf(
+            DURATION,
+            "How long a client may take no byte of a reply that is being sent to it. "
+            "Then its connection is closed.",
+            at_least=timedelta(milliseconds=100),
+            at_most=_seconds(3_600),
+        ),
+    ] = _seconds(30)
     accept_backlog: Annotated[
         int,
         Leaf(
@@ -237,6 +247,21 @@ class Connections(Section):
             counts="connections",
         ),
     ] = 4_096
+
+
+class Memory(Section):
+    """Memory for data and clients. docs/memory.md tells how it is divided."""
+
+    budget: Annotated[
+        int,
+        Leaf(
+            SIZE,
+            "Memory for caches, replies, unflushed messages and arriving requests, all shards together; "
+            "0 is a quarter of what the machine and its control groups allow, at most 4 GiB.",
+            at_least=0,
+            at_most=1 << 44,
+        ),
+    ] = 0
 
 
 class MessageBus(Section):
@@ -335,8 +360,8 @@ class Partition(Section):
         int,
         Leaf(
             SIZE,
-            "Messages of a shard that are in the journal and in no segment yet; "
-            "beyond it sends are told to try again.",
+            "Messages of each shard that are in the journal and not in a segment yet. Above it, sends are "
+            "rejected with status 58 and clients retry. At most a quarter of the memory budget.",
             at_least=_MIB,
             at_most=1 << 34,
         ),
@@ -350,8 +375,8 @@ class Poll(Section):
         int,
         Leaf(
             SIZE,
-            "Messages in the answer to one poll, but for a single larger one; "
-            "the largest frame bounds it, too.",
+            "Bytes of one poll reply. A single larger message is still returned. The largest frame and the "
+            "memory budget bound it, too.",
             at_least=64 * 1024,
             at_most=64 * _MIB,
         ),
@@ -360,8 +385,8 @@ class Poll(Section):
         int,
         Leaf(
             SIZE,
-            "Messages that all shards together keep in memory for polls, "
-            "and never more than an eighth of the memory there is.",
+            "Memory for recently sent and polled messages, all shards together; at most three sixteenths of "
+            "the memory budget. Messages that nobody polled for a minute are dropped.",
             at_least=0,
             at_most=1 << 40,
         ),
@@ -493,6 +518,7 @@ class Settings(Section):
     quic: Quic = Quic()
     websocket: Websocket = Websocket()
     connections: Connections = Connections()
+    memory: Memory = Memory()
     message_bus: MessageBus = MessageBus()
     metadata: Metadata = Metadata()
     storage: Storage = Storage()

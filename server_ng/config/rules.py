@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 from server_ng.config.duration import format_duration
 from server_ng.config.model import Settings
+from server_ng.config.size import format_size
 
 __all__ = ["Breach", "Notice", "breaches", "notices"]
+
+
+_BUDGET_MIN = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,14 @@ def _dump_before_giving_up(settings: Settings) -> Breach | None:
     return Breach(("control_plane.stall_dump", "control_plane.stall_max"), message)
 
 
+def _budget_is_automatic_or_enough(settings: Settings) -> Breach | None:
+    budget = settings.memory.budget
+    if budget == 0 or budget >= _BUDGET_MIN:
+        return None
+    message = f"{format_size(budget)} is too little to serve clients."
+    return Breach(("memory.budget",), message, f"Set it to 0, or to {format_size(_BUDGET_MIN)} at least.")
+
+
 def _strangers_are_connections(settings: Settings) -> Breach | None:
     connections = settings.connections
     if connections.unauthenticated_max <= connections.max:
@@ -124,6 +136,7 @@ _RULES: tuple[Callable[[Settings], Breach | None], ...] = (
     _someone_can_connect,
     _join_covers_drain,
     _dump_before_giving_up,
+    _budget_is_automatic_or_enough,
     _strangers_are_connections,
     _observed_from_here_only,
     _one_listener_per_address,

@@ -27,6 +27,7 @@ class EngineSettings:
     sessions_max: int
     logins_max: int
     frame_time_ms: int
+    send_timeout_ms: int
     drain_timeout_ms: int
     join_timeout_ms: int
     stall_dump_ms: int
@@ -39,10 +40,13 @@ class EngineSettings:
     """Of each shard."""
     consumer_offsets_max: int
     """Of each partition."""
-    unflushed_bytes_max: int
-    """Of each shard."""
     poll_cache_bytes_max: int
-    """Of each shard."""
+    """Of each shard, as the other parts of the memory budget are."""
+    poll_reads_bytes_max: int
+    replies_bytes_max: int
+    unflushed_bytes_max: int
+    connections_bytes_max: int
+    spares_bytes_max: int
     poll_reply_bytes_max: int
     retention_period_ms: int
     """Between two looks at a partition; 0 lets no messages go by themselves."""

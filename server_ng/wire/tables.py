@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x8764786D07E5C875
+TABLES_DIGEST: Final = 0x1A8080D797A59C10
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 260
+METRIC_CELLS: Final = 273
 
 
 class Command(IntEnum):
@@ -448,6 +448,17 @@ class LoginOutcome(IntEnum):
     OK = 0
     REFUSED = 1
     BUSY = 2
+
+
+class MemoryPart(IntEnum):
+    """What the memory budget is divided among."""
+
+    POLL_CACHE = 0
+    POLL_READS = 1
+    REPLIES = 2
+    UNFLUSHED = 3
+    CONNECTIONS = 4
+    SPARES = 5
 
 
 class RequestClass(IntEnum):
@@ -1142,6 +1153,30 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "Ranges of offsets whose messages are damaged or lost.",
         (),
         259,
+    ),
+    MetricRow(
+        43,
+        "memory_budget_bytes",
+        "gauge",
+        "Bytes of memory that each part of the budget may have.",
+        (LabelRow("part", ("poll_cache", "poll_reads", "replies", "unflushed", "connections", "spares")),),
+        260,
+    ),
+    MetricRow(
+        44,
+        "memory_used_bytes",
+        "gauge",
+        "Bytes of memory that each part of the budget holds.",
+        (LabelRow("part", ("poll_cache", "poll_reads", "replies", "unflushed", "connections", "spares")),),
+        266,
+    ),
+    MetricRow(
+        45,
+        "polls_waiting_for_memory",
+        "gauge",
+        "Polls that wait for memory for their replies.",
+        (),
+        272,
     ),
 )
 

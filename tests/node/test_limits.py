@@ -51,9 +51,16 @@ class TestTime:
             member.ping()
 
     def test_who_does_not_take_answers_is_cut(self, start_node: StartNode, backend: str) -> None:
-        node = start_node(settings={"connections.frame_timeout": "100ms", "system.io.backend": backend})
+        node = start_node(settings={"connections.send_timeout": "2s", "system.io.backend": backend})
         with stalled(node):
             node.wait_for_count(1, "connection_closes_total", reason="send_timeout")
+
+
+def test_a_session_that_does_not_read_delays_no_stop(start_node: StartNode, backend: str) -> None:
+    node = start_node(settings={"system.io.backend": backend})
+    with stalled(node):
+        assert node.terminate() == 0
+    assert node.log("answers_cut") == []
 
 
 @contextmanager

@@ -30,6 +30,7 @@ def engine_settings(folder: Path, **changes: Any) -> EngineSettings:
         sessions_max=32,
         logins_max=32,
         frame_time_ms=10_000,
+        send_timeout_ms=30_000,
         drain_timeout_ms=1_000,
         join_timeout_ms=1_000,
         # The signal that asks for stacks would end a process without a handler for it.
@@ -43,6 +44,10 @@ def engine_settings(folder: Path, **changes: Any) -> EngineSettings:
         consumer_offsets_max=16,
         unflushed_bytes_max=1 << 20,
         poll_cache_bytes_max=1 << 20,
+        poll_reads_bytes_max=1 << 20,
+        replies_bytes_max=1 << 20,
+        connections_bytes_max=1 << 20,
+        spares_bytes_max=1 << 20,
         poll_reply_bytes_max=1 << 20,
         retention_period_ms=60_000,
         consumer_hold="all",

@@ -19,6 +19,7 @@ use ng_io::{
     ThreadSpec, UringEnvironment, WallMicros,
 };
 use ng_shard::log::RetentionLimits;
+use ng_shard::memory_parts::MemoryParts;
 use ng_shard::node;
 use ng_shard::port::Port;
 use ng_shard::record::{Record, from_python, to_python};
@@ -210,6 +211,7 @@ fn settings() -> Settings {
         sessions_max: 16,
         logins_max: 16,
         frame_time: PATIENCE,
+        send_timeout: PATIENCE,
         drain_timeout: PATIENCE,
         join_timeout: PATIENCE,
         stall_dump: 10 * PATIENCE,
@@ -219,8 +221,14 @@ fn settings() -> Settings {
         direct_io: false,
         journal_files_max: 5,
         consumer_offsets_max: 16,
-        unflushed_bytes_max: 1 << 20,
-        poll_cache_bytes_max: 0,
+        memory: MemoryParts {
+            poll_cache: 0,
+            poll_reads: 1 << 20,
+            replies: 1 << 20,
+            unflushed: 1 << 20,
+            connections: 1 << 20,
+            spares: 1 << 20,
+        },
         poll_reply_bytes_max: 1 << 20,
         retention: RetentionLimits::default(),
         crash_file: PathBuf::from("last_crash.json"),

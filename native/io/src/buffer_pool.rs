@@ -12,19 +12,31 @@ const ROOMINESS_MAX: usize = 4;
 /// What is kept for a while may take memory that is larger by this fraction.
 const SLACK_FRACTION: usize = 8;
 
+/// A buffer that nobody has used for so many calls of [`BufferPool::age`] is freed.
+const AGE_MAX: u32 = 6;
+
 /// Empty buffers of one kind, aligned or not.
 #[derive(Debug)]
 pub struct BufferPool {
-    kept: Vec<Buffer>,
+    kept: Vec<Spare>,
     bytes: usize,
     bytes_max: usize,
+    /// How often [`BufferPool::age`] was called.
+    age: u32,
+}
+
+#[derive(Debug)]
+struct Spare {
+    buffer: Buffer,
+    /// The age of the pool when it came.
+    since: u32,
 }
 
 impl BufferPool {
     /// A pool that takes at most so many bytes of memory.
     #[must_use]
     pub const fn new(bytes_max: usize) -> Self {
-        Self { kept: Vec::new(), bytes: 0, bytes_max }
+        Self { kept: Vec::new(), bytes: 0, bytes_max, age: 0 }
     }
 
     /// An empty buffer with room for `capacity` bytes, and seldom for much more, if one is kept.
@@ -45,10 +57,25 @@ impl BufferPool {
     }
 
     fn take_of(&mut self, fits: impl Fn(usize) -> bool) -> Option<Buffer> {
-        let place = self.kept.iter().rposition(|buffer| fits(buffer.capacity()))?;
-        let buffer = self.kept.swap_remove(place);
+        let place = self.kept.iter().rposition(|spare| fits(spare.buffer.capacity()))?;
+        let Spare { buffer, .. } = self.kept.swap_remove(place);
         self.bytes -= buffer.footprint();
         Some(buffer)
+    }
+
+    /// Bytes that are kept.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Frees what nobody has used for a while; to be called every ten seconds. Returns how many bytes that were.
+    pub fn age(&mut self) -> usize {
+        self.age = self.age.wrapping_add(1);
+        let (age, before) = (self.age, self.bytes);
+        self.kept.retain(|spare| age.wrapping_sub(spare.since) <= AGE_MAX);
+        self.bytes = self.kept.iter().map(|spare| spare.buffer.footprint()).sum();
+        before - self.bytes
     }
 
     /// Takes a buffer that is not needed any more; one without memory is nothing. Where there are too many, the smallest goes.
@@ -57,7 +84,7 @@ impl BufferPool {
             return;
         }
         let crowded = self.kept.len() >= KEPT_MAX;
-        let sizes = self.kept.iter().map(Buffer::footprint).enumerate();
+        let sizes = self.kept.iter().map(|spare| spare.buffer.footprint()).enumerate();
         let out = sizes.min_by_key(|(_, bytes)| *bytes).filter(|_| crowded);
         let (given, freed) = (buffer.footprint(), out.map_or(0, |(_, bytes)| bytes));
         if (crowded && given <= freed) || self.bytes - freed + given > self.bytes_max {
@@ -69,7 +96,7 @@ impl BufferPool {
         buffer.clear();
         buffer.limit_to(buffer.capacity());
         self.bytes = self.bytes - freed + given;
-        self.kept.push(buffer);
+        self.kept.push(Spare { buffer, since: self.age });
     }
 }
 
@@ -122,6 +149,19 @@ mod tests {
         pool.give(Buffer::with_capacity(600_000));
         pool.give(Buffer::with_capacity(1_000));
         assert_eq!(pool.bytes, 500_000 + (KEPT_MAX - 1) * 1_000, "one too large, and one no larger than any");
+    }
+
+    #[test]
+    fn what_nobody_uses_is_freed_and_what_is_used_is_not() {
+        let mut pool = BufferPool::new(1 << 20);
+        [1_000, 2_000].into_iter().for_each(|bytes| pool.give(Buffer::with_capacity(bytes)));
+        for _ in 0..AGE_MAX {
+            assert_eq!(pool.age(), 0);
+            let used = pool.take_exactly(1_000).expect("it is kept");
+            pool.give(used);
+        }
+        assert_eq!((pool.age(), pool.bytes()), (2_000, 1_000));
+        assert!(pool.take_exactly(1_000).is_some());
     }
 
     #[test]

@@ -45,6 +45,10 @@ pub trait Driver {
     /// The address a socket or listener is bound to.
     fn local_address(&self, handle: Handle) -> Result<SocketAddr, IoError>;
 
+    /// Bytes that the peer of a socket has acknowledged since it connected, to tell a slow reader from one that does not
+    /// read. `None` for a stale handle, or where the protocol does not count them.
+    fn acknowledged(&self, socket: Handle) -> Option<u64>;
+
     /// Starts an operation and returns at once; its completion, success or not, comes out of
     /// [`Driver::complete`].
     ///

@@ -1,4 +1,4 @@
-//! Two settings of the C allocator: small when idle, and no page of memory fetched anew for each large frame.
+//! The C allocator: small when idle, and no page of memory fetched anew for each large frame.
 
 /// Allocations of this size and more are mapped on their own and go back to the kernel when freed: above the frames of
 /// ordinary producers, below the 19 MiB in which a password is hashed.
@@ -25,5 +25,15 @@ pub fn pin_thresholds() -> bool {
     #[cfg(not(target_env = "gnu"))]
     {
         false
+    }
+}
+
+/// Gives the pages of freed memory back to the kernel, those between allocations in use, too. Whoever allocates meanwhile waits
+/// for it, a few milliseconds for each 100 MiB: it is for a process at rest.
+pub fn release_free_pages() {
+    #[cfg(target_env = "gnu")]
+    {
+        // SAFETY: malloc_trim takes a plain number, may be called at any time and by any thread, and touches free memory only.
+        let _ = unsafe { libc::malloc_trim(0) };
     }
 }

@@ -27,6 +27,17 @@ impl SharedPool {
         self.lock().give(buffer);
     }
 
+    /// See [`BufferPool::bytes`].
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.lock().bytes()
+    }
+
+    /// See [`BufferPool::age`].
+    pub fn age(&self) -> usize {
+        self.lock().age()
+    }
+
     fn lock(&self) -> MutexGuard<'_, BufferPool> {
         self.0.lock().expect("nothing panics while it holds this lock")
     }

@@ -1,7 +1,7 @@
 //! Stream sockets and listeners before a driver adopts them.
 
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -58,7 +58,30 @@ impl Socket {
     pub fn local_address(&self) -> Result<SocketAddr, IoError> {
         local_address(self.as_fd())
     }
+
+    /// Bytes that the peer has acknowledged since it connected; `None` where the protocol does not count them.
+    pub(crate) fn acknowledged(&self) -> Option<u64> {
+        let mut info = [0_u8; TCP_INFO_BYTES];
+        let mut length = libc::socklen_t::try_from(info.len()).ok()?;
+        // SAFETY: the kernel writes at most `length` bytes into `info`, which both outlive the call, and says how many.
+        let outcome = unsafe {
+            libc::getsockopt(
+                self.descriptor.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                info.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        let written = info.get(..usize::try_from(length).ok()?).filter(|_| outcome == 0)?;
+        written.get(BYTES_ACKED_AT..)?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
+    }
 }
+
+/// `tcpi_bytes_acked` of the kernel's `struct tcp_info`: behind 8 bytes, 24 words and two pacing rates. The fields of that
+/// struct keep their places; newer kernels add fields behind it.
+const BYTES_ACKED_AT: usize = 8 + 24 * 4 + 2 * 8;
+const TCP_INFO_BYTES: usize = BYTES_ACKED_AT + 8;
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 
 use ng_io::{Buffer, Handle, Instant};
+use ng_wire::frame::RequestHeader;
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::request_class::RequestClass;
 
 use crate::input::Input;
-use crate::limits::OUTPUT_BYTES_HIGH;
+use crate::limits::{Limits, OUTPUT_BYTES_HIGH, STOP_PATIENCE};
+use crate::sending::Sending;
 
 /// A session that a login bound to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +49,36 @@ pub struct Peer {
     pub ended: Option<EvictionReason>,
     /// What it waits for, if that is known.
     pub asked: Option<Asked>,
-    /// Bytes that the reply it waits for may have, if it is to bring messages.
-    pub promised: usize,
+    /// Memory that was promised to the reply it waits for, if that is to bring messages.
+    pub promise: Promise,
+    /// Whether it has taken more than the kernel holds for a peer that does not read.
+    pub is_proven: bool,
+}
+
+/// Memory for a reply that is not written yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promise {
+    /// How much.
+    pub bytes: usize,
+    /// Whether the peer was known to read when it was promised.
+    pub is_proven: bool,
+}
+
+impl Peer {
+    /// A peer that has asked for nothing.
+    #[must_use]
+    pub fn new(client_id: u32, address: SocketAddr) -> Self {
+        Self {
+            client_id,
+            address,
+            local_address: address,
+            bound: None,
+            ended: None,
+            asked: None,
+            promise: Promise::default(),
+            is_proven: false,
+        }
+    }
 }
 
 /// How far a connection is from its end.
@@ -73,8 +103,12 @@ pub(crate) struct Connection {
     pub(crate) waiting: bool,
     /// Replies that no send operation has taken yet.
     pub(crate) output: Option<Buffer>,
-    /// When the reply being sent must be with the peer's kernel; present while a send operation is in flight.
-    pub(crate) send_deadline: Option<Instant>,
+    /// Bytes of memory that a long frame has which is arriving.
+    pub(crate) frame_bytes: usize,
+    /// Bytes of replies that the kernel took.
+    pub(crate) taken: u64,
+    /// The reply being sent; present while a send operation is in flight.
+    pub(crate) sending: Option<Sending>,
 }
 
 impl Connection {
@@ -86,7 +120,9 @@ impl Connection {
             input: Input::new(),
             waiting: false,
             output: None,
-            send_deadline: None,
+            frame_bytes: 0,
+            taken: 0,
+            sending: None,
         }
     }
 
@@ -100,6 +136,24 @@ impl Connection {
         self.input.end();
     }
 
+    /// Takes memory for the next part of a frame, of which all connections together hold `held`. None is given to a long frame
+    /// while others hold what there is; one alone always gets it, so that no frame is too long for good.
+    pub(crate) fn gets_memory(&mut self, header: &RequestHeader, held: &mut usize, limits: &Limits) -> bool {
+        let wanted = self.input.memory_for(header.size as usize);
+        let others = *held - self.frame_bytes;
+        if wanted > 0 && others > 0 && others + wanted > limits.frame_memory_max {
+            return false;
+        }
+        *held = others + wanted;
+        self.frame_bytes = wanted;
+        true
+    }
+
+    /// The frame was served, or is thrown away as it comes.
+    pub(crate) fn give_memory_back(&mut self, held: &mut usize) {
+        *held -= std::mem::take(&mut self.frame_bytes);
+    }
+
     /// Bytes of replies that wait for a send operation.
     pub(crate) fn output_bytes(&self) -> usize {
         self.output.as_ref().map_or(0, |output| output.len())
@@ -111,7 +165,7 @@ impl Connection {
     }
 
     pub(crate) fn is_sending(&self) -> bool {
-        self.send_deadline.is_some()
+        self.sending.is_some()
     }
 
     /// Whether the connection owes its peer nothing.
@@ -125,10 +179,13 @@ impl Connection {
         self.waiting || (self.peer.bound.is_some() && !self.is_quiet())
     }
 
-    /// Gives a stranger that does not take its replies until `at` to do so: nobody without a session delays a stop.
-    pub(crate) fn hurry_stranger(&mut self, at: Instant) {
+    /// The server stops: a peer that takes nothing of its reply has little time left. A stranger has no more, whatever it takes:
+    /// nobody without a session delays a stop.
+    pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>) {
+        let Some(sending) = &mut self.sending else { return };
+        sending.hurry(now, acknowledged, STOP_PATIENCE);
         if self.peer.bound.is_none() {
-            self.send_deadline = self.send_deadline.map(|deadline| deadline.min(at));
+            sending.end_by(now + STOP_PATIENCE);
         }
     }
 
@@ -139,7 +196,7 @@ impl Connection {
             Phase::Open | Phase::Finishing(_) => None,
         };
         let receiving = self.input.deadline().map(|at| (at, CloseReason::FrameTimeout));
-        let sending = self.send_deadline.map(|at| (at, CloseReason::SendTimeout));
+        let sending = self.sending.map(|sending| (sending.deadline(), CloseReason::SendTimeout));
         [lingering, receiving, sending].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 }

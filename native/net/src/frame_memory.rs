@@ -2,8 +2,6 @@
 
 use ng_io::{Buffer, BufferPool, SharedPool};
 
-use crate::limits::FRAME_MEMORY_BYTES_MAX;
-
 /// Buffers of frames that have come, for frames to come.
 #[derive(Debug)]
 pub(crate) struct FrameMemory {
@@ -14,11 +12,19 @@ pub(crate) struct FrameMemory {
 }
 
 impl FrameMemory {
-    pub(crate) fn new() -> Self {
-        Self {
-            passing: BufferPool::new(FRAME_MEMORY_BYTES_MAX),
-            kept: SharedPool::new(FRAME_MEMORY_BYTES_MAX),
-        }
+    /// Keeps at most so many bytes of spare buffers, half of them for each purpose.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { passing: BufferPool::new(bytes_max / 2), kept: SharedPool::new(bytes_max / 2) }
+    }
+
+    /// Bytes of spare buffers.
+    pub(crate) fn bytes(&self) -> usize {
+        self.passing.bytes() + self.kept.bytes()
+    }
+
+    /// Frees what nobody has used for a minute. Returns how many bytes that were.
+    pub(crate) fn age(&mut self) -> usize {
+        self.passing.age() + self.kept.age()
     }
 
     /// An empty buffer with room for so many bytes.

@@ -8,7 +8,9 @@ use ng_wire::table::close_reason::CloseReason;
 
 use crate::frame_body::{FrameBody, Kept};
 use crate::frame_memory::FrameMemory;
-use crate::limits::{ACKNOWLEDGEMENT_DELAY, INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX, STALLED_FRAME_BYTES_MAX};
+use crate::limits::{
+    ACKNOWLEDGEMENT_DELAY, INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX, SMALL_FRAME_BYTES, STALLED_FRAME_BYTES_MAX,
+};
 
 /// What the buffered bytes allow.
 #[derive(Debug)]
@@ -244,7 +246,7 @@ impl Input {
         // What is thrown away as it comes needs no room.
         let frame_bytes = if self.discard > 0 { 0 } else { frame_bytes };
         let received = buffer.len() - self.lead;
-        let earned = (2 * received.max(self.habit)).min(frame_bytes).max(received + 1);
+        let earned = self.earned(received, frame_bytes);
         if buffer.capacity() - self.lead < earned {
             let lead = self.lead_wanted.filter(|_| earned == frame_bytes);
             let mut larger = match lead {
@@ -258,6 +260,18 @@ impl Input {
         let missing = frame_bytes.saturating_sub(received).min(buffer.spare());
         let wanted = if received < HEADER_BYTES { 0 } else { missing };
         Some(Arming { buffer, wanted })
+    }
+
+    /// How much room a frame of so many bytes has earned: twice what has arrived of it, or came with the frame before.
+    fn earned(&self, received: usize, frame_bytes: usize) -> usize {
+        (2 * received.max(self.habit)).min(frame_bytes).max(received + 1)
+    }
+
+    /// Bytes of memory that go beyond what every connection may have, once the next part of a frame of `frame_bytes` arrives.
+    pub(crate) fn memory_for(&self, frame_bytes: usize) -> usize {
+        let earned = self.lead + self.earned(self.received().len(), frame_bytes);
+        let held = self.buffer.as_ref().map_or(0, Buffer::capacity);
+        Some(earned.max(held)).filter(|bytes| *bytes > SMALL_FRAME_BYTES).unwrap_or(0)
     }
 
     /// Takes the buffer back from a receive operation.
@@ -287,7 +301,7 @@ mod tests {
     #[test]
     fn a_waiting_connection_holds_what_its_habit_asks_for_and_no_more() {
         for (size, waiting) in [(300, 1024), (1_500, 2048), (3_000, 4096), (100_000, INPUT_BYTES)] {
-            let mut memory = FrameMemory::new();
+            let mut memory = FrameMemory::new(1 << 20);
             [1_500, 3_000, 6_000, 12_000, 16_384]
                 .into_iter()
                 .for_each(|bytes| memory.give(Buffer::with_capacity(bytes)));

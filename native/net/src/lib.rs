@@ -13,8 +13,10 @@ pub mod identity;
 pub mod input;
 pub mod limits;
 pub mod listener;
+mod sending;
 pub mod service;
 pub mod tcp;
+pub mod unsent;
 
 pub use connection::Peer;
 pub use frame_body::{FrameBody, Kept};

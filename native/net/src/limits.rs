@@ -23,9 +23,8 @@ pub(crate) const ACKNOWLEDGEMENT_DELAY: Duration = Duration::from_millis(30);
 /// is, behind a header.
 pub(crate) const STALLED_FRAME_BYTES_MAX: usize = 64 * 1024 + HEADER_BYTES;
 
-/// Memory of arriving frames that is kept for frames to come: that of a few large ones, or of many small ones. As much again
-/// for frames whose content is kept.
-pub(crate) const FRAME_MEMORY_BYTES_MAX: usize = 16 << 20;
+/// Frames up to this size are received whatever other connections hold: there are no more of them than connections.
+pub(crate) const SMALL_FRAME_BYTES: usize = 16 * 1024;
 
 /// No further request of a connection is served while this many reply bytes wait to be sent: a client that sends but
 /// does not read stalls itself. It holds this much on its way, as much behind it, and one largest reply of ours: with
@@ -42,7 +41,11 @@ pub(crate) const SPARE_OUTPUT_BYTES_MAX: usize = 16 * 1024;
 /// the close into a reset that destroys the answer on its way.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
-/// The same for every connection when the server stops: long enough for the peer to see the end of the stream and close,
+/// How long a peer may take nothing of a reply when the server stops: longer than a round trip to anywhere, and no delay that
+/// an operator notices.
+pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The same as [`LINGER`] for every connection when the server stops: long enough for the peer to see the end of the stream and close,
 /// short enough for a stop that takes no second.
 pub(crate) const STOP_LINGER: Duration = Duration::from_millis(100);
 
@@ -59,6 +62,13 @@ pub struct Limits {
     pub kept_front: usize,
     /// What a started frame, or a reply on its way out, may take before its size counts.
     pub frame_time: Duration,
+    /// How long a peer may take nothing of a reply that is on its way to it.
+    pub send_timeout: Duration,
+    /// Bytes of longer frames that may arrive at a time, on all connections. One such frame is received even if it exceeds this
+    /// by itself; others are answered with "busy" then.
+    pub frame_memory_max: usize,
+    /// Bytes of spare memory that is kept for frames to come.
+    pub spare_memory_max: usize,
 }
 
 impl Limits {

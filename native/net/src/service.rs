@@ -39,6 +39,10 @@ pub trait Service {
         reply: &mut Vec<u8>,
     ) -> Served;
 
+    /// Answers a request for whose body there is no memory now: its client may try again. Its bytes are thrown away as they
+    /// arrive.
+    fn busy(&mut self, peer: &mut Peer, header: &RequestHeader, reply: &mut Vec<u8>) -> Served;
+
     /// A connection is gone, for whatever reason.
     fn closed(&mut self, peer: &Peer, reason: CloseReason);
 }

@@ -11,8 +11,10 @@ use crate::frame_memory::FrameMemory;
 use crate::hand_over::HandOver;
 use crate::identity::ConnectionId;
 use crate::input::{Arming, Look};
-use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER};
+use crate::limits::{LINGER, Limits, SPARE_OUTPUT_BYTES_MAX, SPARE_OUTPUTS_MAX, STOP_LINGER, STOP_PATIENCE};
+use crate::sending::{self, Sending};
 use crate::service::{Served, Service};
+use crate::unsent::{PROOF_BYTES, Unsent};
 
 #[derive(Debug, Default)]
 struct Slot {
@@ -42,11 +44,13 @@ pub struct Connections {
     spare_outputs: Vec<Buffer>,
     /// Memory of frames that have come, for frames to come.
     frame_memory: FrameMemory,
+    /// Bytes of long frames that are arriving.
+    frame_bytes: usize,
     /// One reply under construction; its capacity is kept.
     reply: Vec<u8>,
     traffic: Traffic,
     /// Bytes of replies that the kernel has not taken yet.
-    unsent: usize,
+    unsent: Unsent,
     /// No request is served any more.
     stopping: bool,
 }
@@ -61,10 +65,11 @@ impl Connections {
             strangers: Strangers::default(),
             deadlines: Deadlines::default(),
             spare_outputs: Vec::new(),
-            frame_memory: FrameMemory::new(),
+            frame_memory: FrameMemory::new(limits.spare_memory_max),
+            frame_bytes: 0,
             reply: Vec::new(),
             traffic: Traffic::default(),
-            unsent: 0,
+            unsent: Unsent::default(),
             stopping: false,
         }
     }
@@ -80,8 +85,23 @@ impl Connections {
     }
 
     /// Bytes of replies that wait for their peers.
-    pub fn unsent_bytes(&self) -> usize {
+    pub fn unsent(&self) -> Unsent {
         self.unsent
+    }
+
+    /// Bytes of memory that long frames have which are arriving.
+    pub fn frame_bytes(&self) -> usize {
+        self.frame_bytes
+    }
+
+    /// Bytes of spare memory.
+    pub fn spare_bytes(&self) -> usize {
+        self.frame_memory.bytes()
+    }
+
+    /// Frees spare memory that nobody has used for a minute; to be called every ten seconds. Returns how many bytes that were.
+    pub fn age_memory(&mut self) -> usize {
+        self.frame_memory.age()
     }
 
     /// Bytes moved since the start.
@@ -98,15 +118,7 @@ impl Connections {
     /// descriptor the driver refuses, is closed and reported as closed.
     pub fn adopt<D: Driver, S: Service>(&mut self, arrival: HandOver, driver: &mut D, service: &mut S) {
         let HandOver { socket, client_id, address } = arrival;
-        let mut peer = Peer {
-            client_id,
-            address,
-            local_address: address,
-            bound: None,
-            ended: None,
-            asked: None,
-            promised: 0,
-        };
+        let mut peer = Peer::new(client_id, address);
         if self.count() >= self.limits.connections_max {
             service.closed(&peer, CloseReason::TableFull);
             return;
@@ -194,17 +206,24 @@ impl Connections {
         driver: &mut D,
         service: &mut S,
     ) {
-        let bytes = buffer.len() as u64;
-        self.unsent -= buffer.len();
+        let bytes = buffer.len();
+        // Of a connection that is gone nothing is left to be proven.
+        let is_proven = row(&mut self.slots, id).is_none_or(|connection| connection.peer.is_proven);
+        self.unsent.remove(bytes, is_proven);
         buffer.clear();
         if self.spare_outputs.len() < SPARE_OUTPUTS_MAX && buffer.capacity() <= SPARE_OUTPUT_BYTES_MAX {
             self.spare_outputs.push(buffer);
         }
-        let Some(connection) = self.get(id) else { return };
-        connection.send_deadline = None;
+        let Some(connection) = row(&mut self.slots, id) else { return };
+        connection.sending = None;
+        connection.taken += bytes as u64;
+        if !connection.peer.is_proven && connection.taken >= PROOF_BYTES {
+            connection.peer.is_proven = true;
+            self.unsent.unproven -= connection.output_bytes();
+        }
         match result {
             Ok(()) => {
-                self.traffic.bytes_sent += bytes;
+                self.traffic.bytes_sent += bytes as u64;
                 self.advance(id, now, driver, service);
             }
             Err(_) => self.close(id, CloseReason::IoError, driver, service),
@@ -293,15 +312,23 @@ impl Connections {
                 connection.input.consume_unread(&header, memory);
                 served
             } else {
-                let Some(body) = connection.input.body(&header, memory) else {
+                let is_whole = connection.input.received().len() >= header.size as usize;
+                if !is_whole && connection.gets_memory(&header, &mut self.frame_bytes, &self.limits) {
                     let kept = service.kept(&header, connection.input.received());
                     connection.input.place(kept, self.limits.kept_front);
                     break Next::Read(Some(header));
-                };
-                let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);
-                connection.input.consume(&header, memory);
-                served
+                }
+                if let Some(body) = connection.input.body(&header, memory) {
+                    let served = service.serve(id, &mut connection.peer, &header, Some(body), &mut reply);
+                    connection.input.consume(&header, memory);
+                    served
+                } else {
+                    let served = service.busy(&mut connection.peer, &header, &mut reply);
+                    connection.input.consume_unread(&header, memory);
+                    served
+                }
             };
+            connection.give_memory_back(&mut self.frame_bytes);
             self.conclude(id, was_bound, served, &mut reply);
             reply.clear();
         };
@@ -376,7 +403,7 @@ impl Connections {
             Served::Answered => {}
             Served::AnsweredLast(reason) => connection.phase = Phase::Finishing(reason),
         }
-        self.unsent += reply.len();
+        self.unsent.add(reply.len(), connection.peer.is_proven);
         if reply.len() > SPARE_OUTPUT_BYTES_MAX && connection.output.is_none() {
             connection.output = Some(Buffer::from(std::mem::take(reply)));
         } else if !reply.is_empty() {
@@ -394,12 +421,15 @@ impl Connections {
 
     fn send<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &mut D) {
         let limits = &self.limits;
+        let patience =
+            if self.stopping { STOP_PATIENCE.min(limits.send_timeout) } else { limits.send_timeout };
         let Some(connection) = self.slots[id.slot as usize].connection.as_mut() else { return };
         if connection.is_sending() {
             return;
         }
         if let Some(buffer) = connection.output.take() {
-            connection.send_deadline = Some(now + limits.allowance(buffer.len()));
+            connection.sending =
+                Some(Sending::new(now, buffer.len(), limits.allowance(buffer.len()), patience));
             driver.submit(id.token(), Operation::Send { socket: connection.handle, buffer });
         }
     }
@@ -430,11 +460,26 @@ impl Connections {
             let id = self.id(slot);
             let Some(connection) = self.get(id) else { continue };
             match connection.deadline() {
+                Some((at, CloseReason::SendTimeout))
+                    if at <= now && self.takes_its_reply(id, now, driver) =>
+                {
+                    self.watch(id, now);
+                }
                 Some((at, reason)) if at <= now => self.close(id, reason, driver, service),
                 Some(_) => self.watch(id, now),
                 None => {}
             }
         }
+    }
+
+    /// Looks whether the peer of a connection still takes what is sent to it.
+    fn takes_its_reply<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &D) -> bool {
+        let Some(connection) = self.get(id) else { return false };
+        let acknowledged = driver.acknowledged(connection.handle);
+        connection
+            .sending
+            .as_mut()
+            .is_some_and(|sending| sending.look(now, acknowledged) == sending::Look::Moving)
     }
 
     /// Closes a connection: outstanding operations come back to a generation that no longer exists.
@@ -453,8 +498,12 @@ impl Connections {
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.slot);
         self.strangers.leave(id.slot);
-        // What is being sent comes back from the driver.
-        self.unsent -= connection.output_bytes();
+        self.frame_bytes -= connection.frame_bytes;
+        self.unsent.remove(connection.output_bytes(), connection.peer.is_proven);
+        if let Some(sending) = connection.sending.filter(|_| !connection.peer.is_proven) {
+            // It comes back from the driver, to nobody.
+            self.unsent.unproven -= sending.bytes;
+        }
         driver.close(connection.handle);
         service.closed(&connection.peer, reason);
     }
@@ -475,8 +524,8 @@ impl Connections {
             let id = self.id(slot);
             let Some(connection) = self.get(id) else { continue };
             let quiet = connection.is_quiet();
-            if began {
-                connection.hurry_stranger(now + LINGER);
+            if began && connection.is_sending() {
+                connection.hurry(now, driver.acknowledged(connection.handle));
                 self.watch(id, now);
             }
             let Some(connection) = self.get(id) else { continue };

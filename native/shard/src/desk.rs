@@ -8,6 +8,7 @@ mod messages;
 mod orders;
 mod reads;
 mod reply_budget;
+mod waiting_polls;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +37,9 @@ use ng_wire::table::roster::{NodeRole, NodeStatus};
 use ng_wire::table::transport::Transport;
 
 pub use measuring::Answered;
+pub use messages::Resumed;
 pub use reply_budget::ReplyBudget;
+pub use waiting_polls::{WaitingPoll, WaitingPolls};
 
 use crate::enrolment::Asker;
 use crate::facts::{IGGY_VERSION, NODE_NAME, NodeFacts};
@@ -46,6 +49,7 @@ use crate::log::{LogRequest, Polled, Ticket};
 use crate::log_ring::EventLog;
 use crate::log_ticket::Asking;
 use crate::mailbox::Mailboxes;
+use crate::memory_parts::MemoryParts;
 use crate::metadata::MetadataRequests;
 use crate::metrics::MetricsRow;
 use crate::register::{NodeView, Registry};
@@ -101,8 +105,12 @@ pub struct Desk {
     pub answered: Answered,
     /// The largest frame a session may send, header included.
     pub frame_bytes_max: u32,
+    /// What this shard may have of the memory budget.
+    pub memory: MemoryParts,
     /// Memory for replies to polls.
     pub replies: ReplyBudget,
+    /// Polls for whose replies there is none now.
+    pub waiting_polls: WaitingPolls,
     /// When a dropped frame was last told of.
     pub drop_told: Option<Instant>,
     /// The time of this turn.
@@ -324,7 +332,7 @@ impl Desk {
                 (denial(error), Served::Answered)
             }
         };
-        self.replies.release(std::mem::take(&mut peer.promised));
+        self.replies.release(std::mem::take(&mut peer.promise));
         self.end(peer, outcome);
         served
     }
@@ -521,8 +529,14 @@ impl Service for Desk {
         self.write(peer, header, Decision::Denied(error), reply)
     }
 
+    fn busy(&mut self, peer: &mut Peer, header: &RequestHeader, reply: &mut Vec<u8>) -> Served {
+        self.metrics.add(const { Cell::of(Metric::Requests) }, 1);
+        peer.asked = None;
+        self.write(peer, header, Decision::Denied(ErrorCode::TransientNotAccepted), reply)
+    }
+
     fn closed(&mut self, peer: &Peer, reason: CloseReason) {
-        self.replies.release(peer.promised);
+        self.replies.release(peer.promise);
         self.metrics.add(Cell::close(reason), 1);
         self.forget_client(peer.client_id);
         // A login costs the control plane more than this line, and strangers cannot cause it.

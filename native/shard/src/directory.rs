@@ -25,6 +25,7 @@ use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::log::owner::{METADATA, owner};
 use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog};
+use crate::memory_parts::MemoryParts;
 use crate::metadata::MetadataPlane;
 use crate::settings::Settings;
 
@@ -57,8 +58,7 @@ pub struct Directory<E: Environment> {
     layout: Layout,
     settings: data_directory::Settings,
     retention: RetentionLimits,
-    unflushed_bytes_max: usize,
-    poll_cache_bytes_max: usize,
+    memory: MemoryParts,
     /// One for each shard, another in each life of the node, never zero.
     nonces: Vec<u64>,
 }
@@ -87,8 +87,7 @@ impl<E: Environment> Directory<E> {
             layout,
             settings: kept,
             retention: settings.retention,
-            unflushed_bytes_max: settings.unflushed_bytes_max,
-            poll_cache_bytes_max: settings.poll_cache_bytes_max,
+            memory: settings.memory,
             nonces,
         })
     }
@@ -131,7 +130,7 @@ impl<E: Environment> Directory<E> {
             home: self.storage.home().clone(),
             journal_limits: self.settings.journal,
             store_limits: StoreLimits {
-                buffered_bytes_max: self.unflushed_bytes_max,
+                buffered_bytes_max: self.memory.unflushed,
                 ..store_limits(self.settings.genesis.frame_bytes_max)
             },
             files_max: SEGMENTS_OPEN,
@@ -151,7 +150,8 @@ impl<E: Environment> Directory<E> {
         let started = ShardLog::start(parts, driver);
         let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &files))?;
         log.set_retention_limits(self.retention);
-        log.set_poll_limits(PollLimits { cache_bytes: self.poll_cache_bytes_max, ..PollLimits::default() });
+        log.set_poll_limits(PollLimits::within(&self.memory));
+        log.set_spare_bytes_max(self.memory.spares / 2);
         Ok(log)
     }
 }

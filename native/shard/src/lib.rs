@@ -24,6 +24,7 @@ pub mod log;
 pub mod log_ring;
 pub mod log_ticket;
 pub mod mailbox;
+pub mod memory_parts;
 pub mod metadata;
 pub mod metrics;
 pub mod node;

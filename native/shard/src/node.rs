@@ -10,7 +10,7 @@ use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
 use ng_net::Limits;
 use ng_storage::block::BODY_FRONT;
 
-use crate::desk::{Answered, Desk, ReplyBudget};
+use crate::desk::{Answered, Desk, ReplyBudget, WaitingPolls};
 use crate::directory;
 use crate::facts::NodeFacts;
 use crate::identity::ShardId;
@@ -127,7 +127,9 @@ pub fn open<E: Environment>(
             balance: BTreeMap::new(),
             answered: Answered::default(),
             frame_bytes_max: settings.frame_bytes_max,
-            replies: ReplyBudget::new(settings.poll_reply_bytes_max),
+            replies: ReplyBudget::new(settings.memory.replies, settings.poll_reply_bytes_max),
+            waiting_polls: WaitingPolls::default(),
+            memory: settings.memory,
             drop_told: None,
             now: facts.started,
             wall: facts.started_wall,
@@ -176,6 +178,10 @@ fn table_limits(settings: &Settings) -> Limits {
         // A batch can then be written to the journal from where it was received.
         kept_front: BODY_FRONT,
         frame_time: settings.frame_time,
+        send_timeout: settings.send_timeout,
+        frame_memory_max: settings.memory.connections,
+        // The other half is for what was read for polls and written to segments.
+        spare_memory_max: settings.memory.spares / 2,
     }
 }
 

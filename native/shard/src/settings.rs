@@ -12,6 +12,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::log::{OffsetHold, RetentionLimits};
+use crate::memory_parts::MemoryParts;
 
 /// The highest number of shards, which is what a data directory can name.
 pub const SHARDS_MAX: usize = 1024;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub logins_max: usize,
     /// What a started frame may take before its size counts.
     pub frame_time: Duration,
+    /// How long a client may take nothing of a reply that is on its way to it.
+    pub send_timeout: Duration,
     /// How long a stop waits for answers still owed.
     pub drain_timeout: Duration,
     /// How long a stop waits for threads after that.
@@ -73,10 +76,8 @@ pub struct Settings {
     pub journal_files_max: u32,
     /// Consumers of one partition whose offsets are kept.
     pub consumer_offsets_max: u32,
-    /// Bytes of messages of a shard that are in no segment yet, beyond which sends are turned away.
-    pub unflushed_bytes_max: usize,
-    /// Bytes of messages that a shard keeps in memory for polls.
-    pub poll_cache_bytes_max: usize,
+    /// What a shard may have of the memory budget.
+    pub memory: MemoryParts,
     /// Bytes of messages that one poll is answered with at most, if the frame has room for them.
     pub poll_reply_bytes_max: usize,
     /// When messages go by themselves, and what consumers hold back.
@@ -139,6 +140,7 @@ impl Settings {
             sessions_max: lines.number("sessions_max", 1)?,
             logins_max: lines.number("logins_max", 1)?,
             frame_time: lines.millis("frame_time_ms")?,
+            send_timeout: lines.millis("send_timeout_ms")?,
             drain_timeout: lines.millis("drain_timeout_ms")?,
             join_timeout: lines.millis("join_timeout_ms")?,
             stall_dump: lines.millis("stall_dump_ms")?,
@@ -148,8 +150,7 @@ impl Settings {
             direct_io: lines.truth("direct_io")?,
             journal_files_max: lines.number("journal_files_max", JOURNAL_FILES_MIN)?,
             consumer_offsets_max: lines.number("consumer_offsets_max", 1)?,
-            unflushed_bytes_max: lines.number("unflushed_bytes_max", 1)?,
-            poll_cache_bytes_max: lines.number("poll_cache_bytes_max", 0)?,
+            memory: lines.memory()?,
             poll_reply_bytes_max: lines.number("poll_reply_bytes_max", 1)?,
             retention: lines.retention()?,
             crash_file: PathBuf::from(lines.text("crash_file")?),
@@ -223,6 +224,18 @@ impl<'a> Lines<'a> {
         cpus.filter(|cpus| (1..=SHARDS_MAX).contains(&cpus.len())).ok_or_else(|| fault(KEY, text))
     }
 
+    /// A line for each part of the memory budget.
+    fn memory(&mut self) -> Result<MemoryParts, SettingsError> {
+        Ok(MemoryParts {
+            poll_cache: self.number("poll_cache_bytes_max", 0)?,
+            poll_reads: self.number("poll_reads_bytes_max", 1)?,
+            replies: self.number("replies_bytes_max", 1)?,
+            unflushed: self.number("unflushed_bytes_max", 1)?,
+            connections: self.number("connections_bytes_max", 1)?,
+            spares: self.number("spares_bytes_max", 0)?,
+        })
+    }
+
     /// Milliseconds, of which 0 stands for never; `all`, `none`, or milliseconds.
     fn retention(&mut self) -> Result<RetentionLimits, SettingsError> {
         const KEY: &str = "consumer_hold";
@@ -250,9 +263,9 @@ mod tests {
 
     const GOOD: &str = "backend=auto\nshard_cpus=0,-\ninbox_capacity=1024\ntcp_address=127.0.0.1:0\naccept_backlog=4096\n\
         frame_bytes_max=67108864\nconnections_max=20480\nstrangers_max=4096\nsessions_max=16384\nlogins_max=256\n\
-        frame_time_ms=10000\ndrain_timeout_ms=10000\njoin_timeout_ms=30000\nstall_dump_ms=5000\nstall_max_ms=60000\n\
+        frame_time_ms=10000\nsend_timeout_ms=30000\ndrain_timeout_ms=10000\njoin_timeout_ms=30000\nstall_dump_ms=5000\nstall_max_ms=60000\n\
         notify_socket=\nwatchdog_us=0\ndata_directory=data\ndirect_io=true\njournal_files_max=8\nconsumer_offsets_max=4096\nunflushed_bytes_max=67108864\n\
-        poll_cache_bytes_max=0\npoll_reply_bytes_max=67108864\nretention_period_ms=60000\nconsumer_hold=86400000\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
+        poll_cache_bytes_max=0\npoll_reads_bytes_max=8\nreplies_bytes_max=16\nconnections_bytes_max=4\nspares_bytes_max=2\npoll_reply_bytes_max=67108864\nretention_period_ms=60000\nconsumer_hold=86400000\ncrash_file=runtime/last_crash.json\ncluster_name=single-node";
 
     #[test]
     fn complete_settings_are_taken() {
@@ -301,11 +314,16 @@ mod tests {
             ("shard_cpus=0,-", "shard_cpus="),
             ("frame_bytes_max=67108864", "frame_bytes_max=255"),
             ("logins_max=256", "logins_max=0"),
+            ("send_timeout_ms=30000", "send_timeout_ms=0"),
             ("direct_io=true", "direct_io=yes"),
             ("journal_files_max=8", "journal_files_max=4"),
             ("consumer_offsets_max=4096", "consumer_offsets_max=0"),
             ("unflushed_bytes_max=67108864", "unflushed_bytes_max=0"),
             ("poll_cache_bytes_max=0", "poll_cache_bytes_max=-1"),
+            ("poll_reads_bytes_max=8", "poll_reads_bytes_max=0"),
+            ("replies_bytes_max=16", "replies_bytes_max=0"),
+            ("connections_bytes_max=4", "connections_bytes_max="),
+            ("spares_bytes_max=2", "spares_bytes_max=some"),
             ("poll_reply_bytes_max=67108864", "poll_reply_bytes_max=all"),
             ("retention_period_ms=60000", "retention_period_ms=often"),
             ("consumer_hold=86400000", "consumer_hold=some"),

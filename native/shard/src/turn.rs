@@ -4,9 +4,11 @@ mod adoptions;
 mod cuts;
 mod damaged;
 mod figures;
+mod housekeeping;
 mod log_work;
 mod partitions;
 mod plane;
+mod polls;
 mod space;
 
 use std::sync::Arc;
@@ -35,6 +37,7 @@ use crate::reconcile;
 use crate::record::{RECORD_RING_BYTES, Record, RecordReader, Verdict, from_python};
 use crate::route::{self, HandOverRoute};
 use crate::stopping::Stopping;
+use housekeeping::Housekeeping;
 use partitions::Owned;
 use plane::{FirstPlane, OwnPlane};
 use space::Shortage;
@@ -110,6 +113,7 @@ pub struct Shard<E: Environment> {
     own_plane: OwnPlane,
     owned: Owned,
     shortage: Shortage,
+    housekeeping: Housekeeping,
 }
 
 /// What a shard is made from.
@@ -137,6 +141,7 @@ impl<E: Environment> Shard<E> {
     /// A shard that has not turned yet.
     pub fn new(parts: ShardParts<E>) -> Self {
         let ShardParts { driver, log, connections, desk, first, bells, python_bell, stopping } = parts;
+        let housekeeping = Housekeeping::new(driver.now());
         Self {
             driver,
             log,
@@ -153,6 +158,7 @@ impl<E: Environment> Shard<E> {
             own_plane: OwnPlane::default(),
             owned: Owned::default(),
             shortage: Shortage::default(),
+            housekeeping,
         }
     }
 
@@ -179,8 +185,10 @@ impl<E: Environment> Shard<E> {
         self.connections.expire(now, &mut self.driver, &mut self.desk);
         self.serve_own_partitions();
         self.turn_log()?;
+        let resumed = self.resume_polls();
         self.tend_plane();
         self.tend_space();
+        self.keep_house();
         let wound_down = self.stopping.began() && self.wind_down(now);
         self.desk.mailboxes.flush(&self.bells);
         let finished = wound_down && drained && !self.desk.mailboxes.is_blocked();
@@ -192,7 +200,7 @@ impl<E: Environment> Shard<E> {
             return Ok(Pause::Finished);
         }
         let has_news = self.desk.registry.as_ref().is_some_and(|registry| registry.enrolments().has_news());
-        if !drained || has_news {
+        if !drained || has_news || resumed {
             return Ok(Pause::Ready);
         }
         Ok(Pause::Until(self.next_look(now)))
@@ -237,7 +245,7 @@ impl<E: Environment> Shard<E> {
     fn complete(&mut self, completion: Completion) {
         let id = ConnectionId::of(completion.token);
         let now = self.desk.now;
-        self.desk.replies.unsent = self.connections.unsent_bytes();
+        self.desk.replies.unsent = self.connections.unsent();
         let (driver, desk) = (&mut self.driver, &mut self.desk);
         match completion.outcome {
             Outcome::Accepted(result) => self.accepted(result),
@@ -364,7 +372,7 @@ impl<E: Environment> Shard<E> {
     /// Answers a connection of this shard.
     fn answer(&mut self, answer: ClientAnswer) {
         let now = self.desk.now;
-        self.desk.replies.unsent = self.connections.unsent_bytes();
+        self.desk.replies.unsent = self.connections.unsent();
         let (connections, driver) = (&mut self.connections, &mut self.driver);
         let (connection, header) = (answer.connection, answer.header);
         let delivered = connections.answer(connection, now, driver, &mut self.desk, |desk, peer, reply| {

@@ -1,47 +1,121 @@
+"""Where the limit of memory comes from: the files that kernels show, below a temporary folder."""
+
+import os
 from pathlib import Path
 
 import pytest
 
-from server_ng.bootstrap.memory import limit_of_group, poll_cache_bytes, usable_memory
+from server_ng.bootstrap.memory import MemoryLimit, group_limits, memory_limit
 
 _MIB = 1 << 20
+_UNLIMITED_V1 = "9223372036854771712"
+_STAT_V1 = (
+    "cache 4096\nrss 8192\nhierarchical_memory_limit {}\nhierarchical_memsw_limit 9223372036854771712\n"
+)
 
 
-def _group(root: Path, limits: dict[str, str]) -> Path:
-    for folder, limit in limits.items():
-        (root / folder).mkdir(parents=True, exist_ok=True)
-        (root / folder / "memory.max").write_text(f"{limit}\n")
-    own = root / "own"
-    own.write_text("0::/system.slice/server-ng.service\n")
-    return own
+class Kernel:
+    """The files of ``/proc/self`` and ``/sys/fs/cgroup`` below a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "proc/self").mkdir(parents=True)
+
+    def shows(self, own: str, mounts: list[str]) -> None:
+        """What the process reads of its groups and of what is mounted."""
+        (self.root / "proc/self/cgroup").write_text(own)
+        (self.root / "proc/self/mountinfo").write_text("".join(f"{line}\n" for line in mounts))
+
+    def limits(self, folder: str, **files: str) -> None:
+        """The files of a group, dots for underscores."""
+        place = self.root / folder
+        place.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (place / name.replace("memory_", "memory.", 1)).write_text(f"{text}\n")
+
+    def lowest(self) -> tuple[int, str] | None:
+        """The lowest limit and where it is read, below the folder."""
+        found = min(group_limits(self.root), key=lambda limit: limit.bytes, default=None)
+        return None if found is None else (found.bytes, str(Path(found.source).relative_to(self.root)))
+
+
+_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
+_V1 = "38 32 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory"
+_SLICE = "sys/fs/cgroup/system.slice"
+_SERVICE = f"{_SLICE}/server-ng.service"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Kernel:
+    """One that shows nothing yet."""
+    return Kernel(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("limits", "expected"),
+    ("service", "around", "expected"),
     [
-        ({}, None),
-        ({"system.slice/server-ng.service": "max"}, None),
-        ({"system.slice/server-ng.service": str(512 * _MIB)}, 512 * _MIB),
-        ({"system.slice/server-ng.service": "max", "system.slice": str(256 * _MIB)}, 256 * _MIB),
-        ({"system.slice/server-ng.service": str(_MIB), "system.slice": str(256 * _MIB)}, _MIB),
+        ("max", None, None),
+        (str(512 * _MIB), None, (512 * _MIB, f"{_SERVICE}/memory.max")),
+        ("max", str(256 * _MIB), (256 * _MIB, f"{_SLICE}/memory.max")),
+        (str(_MIB), str(256 * _MIB), (_MIB, f"{_SERVICE}/memory.max")),
     ],
 )
-def test_the_lowest_limit_around_counts(tmp_path: Path, limits: dict[str, str], expected: int | None) -> None:
-    assert limit_of_group(_group(tmp_path, limits), tmp_path) == expected
+def test_version_2_the_lowest_limit_around_counts(
+    kernel: Kernel, service: str, around: str | None, expected: tuple[int, str] | None
+) -> None:
+    kernel.shows("0::/system.slice/server-ng.service\n", [_V2])
+    kernel.limits(_SERVICE, memory_max=service, memory_high="max")
+    if around is not None:
+        kernel.limits(_SLICE, memory_max=around)
+    assert kernel.lowest() == expected
 
 
-def test_without_control_groups_there_is_no_limit(tmp_path: Path) -> None:
-    assert limit_of_group(tmp_path / "missing", tmp_path) is None
-    old = tmp_path / "old"
-    old.write_text("4:memory:/system.slice\n")
-    assert limit_of_group(old, tmp_path) is None
+def test_version_2_throttling_counts_as_a_limit(kernel: Kernel) -> None:
+    kernel.shows("0::/system.slice/server-ng.service\n", [_V2])
+    kernel.limits(_SERVICE, memory_max=str(512 * _MIB), memory_high=str(300 * _MIB))
+    assert kernel.lowest() == (300 * _MIB, f"{_SERVICE}/memory.high")
 
 
-def test_the_machine_has_memory() -> None:
-    assert usable_memory() > 0
+def test_version_1_the_lowest_limit_around_counts(kernel: Kernel) -> None:
+    kernel.shows(
+        "9:name=systemd:/\n4:cpu,memory:/pods/one\n0::/\n", [_V1.replace("rw,memory", "rw,cpu,memory"), _V2]
+    )
+    folder = "sys/fs/cgroup/memory/pods"
+    kernel.limits(f"{folder}/one", memory_limit_in_bytes=_UNLIMITED_V1)
+    kernel.limits(folder, memory_limit_in_bytes=str(256 * _MIB))
+    assert kernel.lowest() == (256 * _MIB, f"{folder}/memory.limit_in_bytes")
 
 
-def test_shards_share_what_is_kept_and_a_small_machine_keeps_less() -> None:
-    assert poll_cache_bytes(512 * _MIB, 1 << 40, 4) == 128 * _MIB
-    assert poll_cache_bytes(512 * _MIB, 1024 * _MIB, 2) == 64 * _MIB
-    assert poll_cache_bytes(0, 1 << 40, 1) == 0
+def test_version_1_a_limit_outside_of_what_a_container_sees_counts(kernel: Kernel) -> None:
+    # Without a namespace a container sees its group at the mount, and the path of the machine elsewhere.
+    kernel.shows("4:memory:/docker/0123\n", [_V1.replace("0:33 / ", "0:33 /docker/0123 ")])
+    folder = "sys/fs/cgroup/memory"
+    kernel.limits(folder, memory_limit_in_bytes=_UNLIMITED_V1, memory_stat=_STAT_V1.format(128 * _MIB))
+    assert kernel.lowest() == (128 * _MIB, f"{folder}/memory.stat")
+
+
+def test_a_group_that_is_not_below_the_mount_is_read_at_the_mount(kernel: Kernel) -> None:
+    kernel.shows("0::/../other\n", [_V2.replace("0:26 / ", "0:26 /pods/one ")])
+    kernel.limits("sys/fs/cgroup", memory_max=str(64 * _MIB))
+    assert kernel.lowest() == (64 * _MIB, "sys/fs/cgroup/memory.max")
+
+
+def test_a_mount_with_a_blank_in_its_path_is_found(kernel: Kernel) -> None:
+    kernel.shows("0::/\n", [_V2.replace("/sys/fs/cgroup", r"/sys/my\040groups")])
+    kernel.limits("sys/my groups", memory_max=str(64 * _MIB))
+    assert kernel.lowest() == (64 * _MIB, "sys/my groups/memory.max")
+
+
+@pytest.mark.parametrize("own", ["", "nonsense\n", "4:memory:/gone\n", "0::/gone\n"])
+def test_what_is_missing_or_strange_is_no_limit(kernel: Kernel, own: str) -> None:
+    kernel.shows(own, [_V1, _V2, "nonsense", "1 2 - x"])
+    assert kernel.lowest() is None
+
+
+def test_without_proc_the_machine_is_the_limit(tmp_path: Path) -> None:
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert memory_limit(tmp_path) == MemoryLimit(machine, "machine")
+
+
+def test_this_machine_has_a_limit() -> None:
+    assert 0 < memory_limit().bytes <= memory_limit(Path("/nowhere")).bytes

@@ -272,6 +272,13 @@ impl Driver for PosixDriver {
         }
     }
 
+    fn acknowledged(&self, socket: Handle) -> Option<u64> {
+        match self.resources.get(socket) {
+            Some(Resource::Socket(state)) => state.socket.acknowledged(),
+            Some(Resource::Listener(_) | Resource::File(_)) | None => None,
+        }
+    }
+
     fn submit(&mut self, token: Token, operation: Operation) {
         assert!(self.outstanding < self.operations_max, "the caller bounds its operations by operations_max");
         self.outstanding += 1;

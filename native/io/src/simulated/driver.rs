@@ -134,6 +134,10 @@ impl Driver for SimulatedDriver {
         Err(IoError::stale("get the local address"))
     }
 
+    fn acknowledged(&self, _socket: Handle) -> Option<u64> {
+        None
+    }
+
     fn submit(&mut self, token: Token, operation: Operation) {
         assert!(self.outstanding < self.operations_max, "the caller bounds its operations");
         self.counters.operations += 1;

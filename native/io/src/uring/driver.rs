@@ -339,6 +339,13 @@ impl Driver for UringDriver {
         }
     }
 
+    fn acknowledged(&self, socket: Handle) -> Option<u64> {
+        match self.open(socket).map(|resource| &resource.descriptor) {
+            Some(Descriptor::Socket(socket)) => socket.acknowledged(),
+            Some(Descriptor::Listener(_) | Descriptor::File(_)) | None => None,
+        }
+    }
+
     fn submit(&mut self, token: Token, operation: Operation) {
         assert!(self.outstanding < self.operations_max, "the caller bounds its operations by operations_max");
         self.outstanding += 1;

@@ -1,13 +1,17 @@
 //! Time and memory that one connection may take.
 
+use std::net::TcpStream;
 use std::time::Duration;
 
 use ng_io::Environment;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_net::tcp::WindDown;
 use ng_wire::frame::HEADER_BYTES;
 use ng_wire::table::close_reason::CloseReason;
 
-use crate::table::{ECHO, LARGE, LARGE_BYTES, LAST, LIMITS, Rig, frame, on_every_backend};
+use crate::table::{
+    ECHO, HUGE, HUGE_BYTES, LARGE, LARGE_BYTES, LAST, LIMITS, LOG_IN, Rig, frame, on_every_backend,
+};
 
 on_every_backend!(
     silence_is_not_timed,
@@ -19,6 +23,11 @@ on_every_backend!(
     the_last_answer_arrives_before_the_close,
     a_peer_that_waited_for_an_acknowledgement_gets_later_ones_at_once,
     a_reader_that_stalls_is_not_served_further_and_cut_in_the_end,
+    a_large_reply_waits_no_longer_for_a_peer_that_takes_nothing,
+    a_peer_that_takes_its_reply_slowly_is_not_cut,
+    a_stop_waits_for_no_peer_that_takes_nothing,
+    a_stop_waits_for_a_peer_that_takes_its_reply,
+    long_frames_share_memory_and_one_alone_is_always_received,
 );
 
 fn silence_is_not_timed<E: Environment>(environment: &E) {
@@ -157,9 +166,96 @@ fn a_reader_that_stalls_is_not_served_further_and_cut_in_the_end<E: Environment>
     }
     let served = rig.service.served.len();
     assert!(served * LARGE_BYTES < 64 * 1024 * 1024, "served {served} requests into the void");
-    assert!(rig.connections.unsent_bytes() > 0);
-    rig.ahead = Duration::from_secs(10 + 2 * 65);
-    rig.step(Duration::from_millis(1));
+    assert!(rig.connections.unsent().all > 0);
+    pass(&mut rig, 29);
+    assert_eq!(rig.service.closed, []);
+    pass(&mut rig, 10);
     assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
-    rig.until(|rig| rig.connections.unsent_bytes() == 0);
+    rig.until(|rig| rig.connections.unsent().all == 0);
+}
+
+/// Lets so many seconds pass, one by one.
+fn pass<E: Environment>(rig: &mut Rig<E>, seconds: u64) {
+    for _ in 0..seconds {
+        rig.ahead += Duration::from_secs(1);
+        rig.step(Duration::ZERO);
+    }
+}
+
+/// A client with a session to which more is on its way than all socket buffers take.
+fn asks_for_much<E: Environment>(rig: &mut Rig<E>) -> TcpStream {
+    let mut client = rig.client();
+    rig.write(&mut client, &[frame(LOG_IN, 1, &[]), frame(HUGE, 2, &[])].concat());
+    assert_eq!(rig.reply(&mut client), 1);
+    rig.until(|rig| rig.connections.unsent().all > HUGE_BYTES / 2);
+    client
+}
+
+fn a_large_reply_waits_no_longer_for_a_peer_that_takes_nothing<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let _client = asks_for_much(&mut rig);
+    pass(&mut rig, 29);
+    assert_eq!(rig.service.closed, []);
+    pass(&mut rig, 10);
+    assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
+    rig.until(|rig| rig.connections.unsent().all == 0);
+}
+
+fn a_peer_that_takes_its_reply_slowly_is_not_cut<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = asks_for_much(&mut rig);
+    for _ in 0..30 {
+        rig.read(&mut client, 512 * 1024);
+        pass(&mut rig, 8);
+    }
+    assert_eq!(rig.service.closed, [], "it took something in each half of a minute");
+    assert!(rig.connections.unsent().all > 0);
+}
+
+fn a_stop_waits_for_no_peer_that_takes_nothing<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let _client = asks_for_much(&mut rig);
+    assert_eq!(rig.wind_down(false), WindDown { left: 1, cut: 0 });
+    pass(&mut rig, 2);
+    assert_eq!(rig.wind_down(true), WindDown { left: 0, cut: 0 }, "nothing is left to be cut off");
+    assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
+}
+
+fn a_stop_waits_for_a_peer_that_takes_its_reply<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let mut client = asks_for_much(&mut rig);
+    assert_eq!(rig.wind_down(false), WindDown { left: 1, cut: 0 });
+    for _ in 0..8 {
+        rig.read(&mut client, 1024 * 1024);
+        rig.ahead += Duration::from_millis(500);
+        assert_eq!(rig.wind_down(false), WindDown { left: 1, cut: 0 });
+    }
+    assert_eq!(rig.service.closed, []);
+    assert_eq!(rig.wind_down(true), WindDown { left: 0, cut: 1 });
+}
+
+fn long_frames_share_memory_and_one_alone_is_always_received<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    rig.service.frame_bytes_max = Some(LIMITS.frame_bytes_max);
+    let (mut first, mut second) = (rig.client(), rig.client());
+    let long = |request| frame(ECHO, request, &vec![5; 3 * LIMITS.frame_memory_max]);
+    let (begun, rest) = (2 * LIMITS.frame_memory_max, long(1));
+    rig.write(&mut first, &rest[..begun]);
+    rig.until(|rig| rig.connections.frame_bytes() > LIMITS.frame_memory_max);
+    // The second finds no room, and the first goes on.
+    rig.write(&mut second, &long(2));
+    rig.until(|rig| rig.service.turned_away == [2]);
+    assert_eq!(rig.reply(&mut second), 2);
+    rig.write(&mut second, &frame(ECHO, 3, &[6; 1_000]));
+    assert_eq!(rig.reply(&mut second), 3, "a short one needs no room");
+    rig.write(&mut first, &rest[begun..]);
+    assert_eq!(rig.reply(&mut first), 1);
+    assert_eq!(rig.connections.frame_bytes(), 0);
+    rig.write(&mut second, &long(4));
+    assert_eq!(rig.reply(&mut second), 4);
+    rig.write(&mut first, &long(5)[..begun]);
+    rig.until(|rig| rig.connections.frame_bytes() > 0);
+    drop(first);
+    rig.until(|rig| rig.connections.frame_bytes() == 0);
+    assert_eq!(rig.service.turned_away, [2]);
 }

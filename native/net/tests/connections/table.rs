@@ -16,6 +16,7 @@ use ng_net::{
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::reply::{self, Position};
 use ng_wire::table::close_reason::CloseReason;
+use ng_wire::table::error::ErrorCode;
 
 const DOOR: Token = Token(u64::MAX);
 
@@ -58,12 +59,16 @@ pub(crate) const LAST: u32 = 4;
 pub(crate) const LARGE: u32 = 5;
 pub(crate) const LOG_OUT: u32 = 6;
 pub(crate) const KEEP: u32 = 7;
+pub(crate) const HUGE: u32 = 8;
 
 /// Where the part of a body begins that [`KEEP`] keeps. The bytes in front say nothing else.
 pub(crate) const KEPT_START: usize = 20;
 
 /// Bytes of the body that answers `LARGE`.
 pub(crate) const LARGE_BYTES: usize = 64 * 1024;
+
+/// Bytes of the body that answers `HUGE`: more than the kernel holds for two ends.
+pub(crate) const HUGE_BYTES: usize = 48 * 1024 * 1024;
 
 /// Answers by code, and remembers what it was told.
 #[derive(Default)]
@@ -72,13 +77,17 @@ pub(crate) struct Script {
     pub(crate) waiting: Vec<(ConnectionId, RequestHeader)>,
     pub(crate) closed: Vec<(u32, CloseReason)>,
     pub(crate) kept: Vec<Arc<Chunk>>,
+    /// Requests for which there was no memory.
+    pub(crate) turned_away: Vec<u64>,
+    /// What a frame may have, where that is more than a stranger's.
+    pub(crate) frame_bytes_max: Option<u32>,
     /// Whether a frame answered from its header is not the last one.
     pub(crate) goes_on_after_oversize: bool,
 }
 
 impl Service for Script {
     fn frame_bytes_max(&self, _peer: &Peer, _header: &RequestHeader) -> u32 {
-        STRANGER_FRAME_BYTES_MAX
+        self.frame_bytes_max.unwrap_or(STRANGER_FRAME_BYTES_MAX)
     }
 
     fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept {
@@ -103,8 +112,11 @@ impl Service for Script {
             self.kept.extend(body.map(|body| Arc::new(body.keep(KEPT_START))));
         }
         self.served.push((*header, bytes.clone()));
-        let large = vec![7; LARGE_BYTES];
-        let payload = if header.code == LARGE { &large[..] } else { bytes.as_deref().unwrap_or_default() };
+        let payload = match header.code {
+            LARGE => vec![7; LARGE_BYTES],
+            HUGE => vec![7; HUGE_BYTES],
+            _ => bytes.unwrap_or_default(),
+        };
         match header.code {
             WAIT => {
                 self.waiting.push((id, *header));
@@ -114,10 +126,16 @@ impl Service for Script {
             LOG_OUT => peer.bound = None,
             _ => {}
         }
-        reply::ok(reply, header, Position::default(), |into| into.extend_from_slice(payload));
+        reply::ok(reply, header, Position::default(), |into| into.extend_from_slice(&payload));
         if header.code == LAST || (is_oversize && !self.goes_on_after_oversize) {
             return Served::AnsweredLast(CloseReason::OversizeBeforeLogin);
         }
+        Served::Answered
+    }
+
+    fn busy(&mut self, _peer: &mut Peer, header: &RequestHeader, reply: &mut Vec<u8>) -> Served {
+        reply::denied(reply, header, ErrorCode::TransientNotAccepted);
+        self.turned_away.push(header.request);
         Served::Answered
     }
 
@@ -143,6 +161,9 @@ pub(crate) const LIMITS: Limits = Limits {
     frame_bytes_max: 64 * 1024 * 1024,
     kept_front: 416,
     frame_time: Duration::from_secs(10),
+    send_timeout: Duration::from_secs(30),
+    frame_memory_max: 1024 * 1024,
+    spare_memory_max: 1024 * 1024,
 };
 
 impl<E: Environment> Rig<E> {

@@ -1,7 +1,7 @@
 //! Requests for partitions on their way to the shards that own them.
 
 use ng_catalog::Missing;
-use ng_net::{ConnectionId, FrameBody, Kept, Peer};
+use ng_net::{ConnectionId, Connections, FrameBody, Kept, Peer};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::replica::Level;
 use ng_wire::reply::POLL_HEADER_BYTES;
@@ -14,8 +14,8 @@ use ng_wire::table::error::ErrorCode;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 
 use super::reads::absent;
-use super::{Decision, Desk};
-use crate::frame::{ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
+use super::{Decision, Desk, WaitingPoll};
+use crate::frame::{Answer, ClientAnswer, ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
 use crate::log::{Consumer, Poll, PollStrategy};
 
 /// A frame with messages that is shorter is copied out of its memory: kept with that, it would hold more than it is worth.
@@ -28,6 +28,15 @@ pub(super) fn kept(header: &RequestHeader, received: &[u8]) -> Kept {
     }
     let start = received.get(HEADER_BYTES..).and_then(SendMessages::batch_start);
     start.map_or(Kept::Unknown, |start| Kept::From(HEADER_BYTES + start))
+}
+
+/// What became of a poll that waited.
+#[derive(Debug)]
+pub enum Resumed {
+    /// It is under way, or its client is gone.
+    Begun,
+    /// It cannot be served.
+    Answered(ClientAnswer),
 }
 
 impl Desk {
@@ -83,16 +92,63 @@ impl Desk {
             Err(missing) => return absent(missing, COMMAND),
         };
         let Some(consumer) = consumer(&poll.consumer) else { return no_group(COMMAND) };
-        let largest = self.frame_bytes_max as usize - HEADER_BYTES - POLL_HEADER_BYTES;
-        let ask = PartitionAsk::Poll(Poll {
+        let poll = Poll {
             group: place.group,
             consumer,
             strategy: strategy(poll.strategy),
             count: poll.count,
-            reply_bytes_max: self.replies.promise(peer, largest),
+            reply_bytes_max: 0,
             auto_commit: poll.auto_commit,
-        });
-        self.ask_partition(id, header, place, ask)
+        };
+        let waiting = WaitingPoll { connection: id, header: *header, place, poll, since: self.now };
+        match self.replies.promise(peer, self.reply_bytes_max()) {
+            Some(bytes) => self.begin_poll(&waiting, bytes),
+            None if self.waiting_polls.join(waiting, peer.is_proven) => Decision::Waiting,
+            None => Decision::Denied(ErrorCode::TransientNotAccepted),
+        }
+    }
+
+    /// What fits into a frame besides its headers.
+    fn reply_bytes_max(&self) -> usize {
+        self.frame_bytes_max as usize - HEADER_BYTES - POLL_HEADER_BYTES
+    }
+
+    /// Asks the partition, now that the reply may have so many bytes.
+    fn begin_poll(&mut self, waiting: &WaitingPoll, bytes: usize) -> Decision {
+        let WaitingPoll { connection, header, place, poll, .. } = *waiting;
+        let ask = PartitionAsk::Poll(Poll { reply_bytes_max: bytes, ..poll });
+        self.ask_partition(connection, &header, place, ask)
+    }
+
+    /// Begins the first poll that waits among the clients that are known to read, or among the others, if its reply can be
+    /// promised memory.
+    pub fn resume_poll(&mut self, is_proven: bool, connections: &mut Connections) -> Option<Resumed> {
+        let largest = self.reply_bytes_max();
+        let mut promised = None;
+        let replies = &mut self.replies;
+        let waiting = self.waiting_polls.take_if(is_proven, |waiting| {
+            match connections.peer_mut(waiting.connection) {
+                Some(peer) => {
+                    promised = replies.promise(peer, largest);
+                    promised.is_some()
+                }
+                None => true,
+            }
+        })?;
+        let Some(bytes) = promised else { return Some(Resumed::Begun) };
+        let (connection, header) = (waiting.connection, waiting.header);
+        Some(match self.begin_poll(&waiting, bytes) {
+            Decision::Denied(error) => {
+                Resumed::Answered(ClientAnswer { connection, header, answer: Answer::Denied(error) })
+            }
+            Decision::Waiting | Decision::Answered(_) => Resumed::Begun,
+        })
+    }
+
+    /// The answer to a poll that has waited for too long.
+    pub fn give_up_poll(&mut self, stopping: bool) -> Option<ClientAnswer> {
+        let WaitingPoll { connection, header, .. } = self.waiting_polls.take_overdue(self.now, stopping)?;
+        Some(ClientAnswer { connection, header, answer: Answer::Denied(ErrorCode::TransientNotAccepted) })
     }
 
     /// Asks up to where a consumer has come. One that names no partition means the first.

@@ -1,46 +1,91 @@
-//! Memory for replies to polls. Clients that ask for much and do not read would otherwise hold a largest reply each.
+//! Memory for replies to polls: what one may have, and whose must wait.
+//!
+//! A client that asks for much and does not read holds its reply until its connection is closed. So clients that are not known
+//! to read share a part of the budget among themselves: however many there are, those that read find room.
 
 use ng_net::Peer;
+use ng_net::connection::Promise;
+use ng_net::unsent::Unsent;
 
-/// Bytes of replies of a shard, written and promised, up to which polls get all they may.
-const BYTES_MAX: usize = 256 << 20;
+/// The least that is worth a reply: every client gets it sooner than it is told to wait for those that do not read.
+const LEAST: usize = 16 * 1024;
 
-/// What a poll gets however many are under way, as long as clients take what is written for them: most replies need no more.
-const ORDINARY: usize = 2 << 20;
+/// What a poll gets at least where nothing but other polls in flight stands against it, and the budget is large.
+const ORDINARY_MAX: usize = 2 << 20;
 
-/// What a poll gets where they do not, or one message: everybody is still served.
-const LEAST: usize = 64 * 1024;
+/// The budget has room for so many ordinary replies.
+const ORDINARY_PARTS: usize = 512;
+
+/// One reply to a client that reads has at most one part in so many of what is left, so that those that follow have room. While
+/// others are under way, a part of the budget in so many is left to ordinary replies: more than a hundred at a time.
+const PROVEN_PARTS: usize = 4;
+
+/// One reply to a client that is not known to read has at most one part in so many of the budget, and none that exceeds an
+/// ordinary one once others have as much.
+const UNPROVEN_PARTS: usize = 8;
 
 /// What the replies of a shard hold.
 #[derive(Debug)]
 pub struct ReplyBudget {
+    /// What all replies may have.
+    bytes_max: usize,
     /// What one reply may have at most.
     each_max: usize,
     /// Bytes that are written and that the kernel has not taken.
-    pub unsent: usize,
+    pub unsent: Unsent,
     /// Bytes that replies under way may have.
-    promised: usize,
+    promised: Unsent,
 }
 
 impl ReplyBudget {
-    /// Nothing is promised yet; one reply never gets more than `each_max`.
-    pub const fn new(each_max: usize) -> Self {
-        Self { each_max, unsent: 0, promised: 0 }
+    /// Nothing is promised yet.
+    pub const fn new(bytes_max: usize, each_max: usize) -> Self {
+        let none = Unsent { all: 0, unproven: 0 };
+        Self { bytes_max, each_max, unsent: none, promised: none }
     }
 
-    /// Promises room for the reply to a poll: a part of what is left, so that those who come next have room, too.
-    pub(super) fn promise(&mut self, peer: &mut Peer, largest: usize) -> usize {
-        let left = BYTES_MAX.saturating_sub(self.unsent + self.promised);
-        let least = if self.unsent < BYTES_MAX { ORDINARY } else { LEAST };
-        let bytes = (left / 4).max(least).min(largest).min(self.each_max);
-        self.promised += bytes;
-        peer.promised += bytes;
-        bytes
+    /// Bytes that are held now, or will be.
+    pub const fn used(&self) -> usize {
+        self.unsent.all + self.promised.all
+    }
+
+    /// Promises room for the reply to a poll, which never needs more than `largest`. Without room the poll has to wait, until
+    /// others are answered or clients take what they asked for.
+    pub fn promise(&mut self, peer: &mut Peer, largest: usize) -> Option<usize> {
+        let bytes = self.size_for(peer.is_proven, largest.min(self.each_max))?;
+        let promise = Promise { bytes, is_proven: peer.is_proven };
+        debug_assert_eq!(peer.promise, Promise::default(), "one poll of a connection at a time");
+        self.promised.add(promise.bytes, promise.is_proven);
+        peer.promise = promise;
+        Some(bytes)
+    }
+
+    fn size_for(&self, is_proven: bool, largest: usize) -> Option<usize> {
+        let ordinary = (self.bytes_max / ORDINARY_PARTS).clamp(LEAST, ORDINARY_MAX);
+        let left = self.bytes_max.saturating_sub(self.used());
+        let unproven = self.unsent.unproven + self.promised.unproven;
+        let (generous, room, room_for_least) = if is_proven {
+            let kept = if self.promised.all == 0 { 0 } else { self.bytes_max / PROVEN_PARTS };
+            (left.saturating_sub(kept) / PROVEN_PARTS, left, left)
+        } else {
+            let of = |part: usize| part.saturating_sub(unproven).min(left);
+            // Three quarters are the most that those who may not read have among them.
+            let (half, most) = (self.bytes_max / 2, self.bytes_max / 4 * 3);
+            (of(self.bytes_max / UNPROVEN_PARTS), of(half), of(most))
+        };
+        let wanted = generous.max(ordinary).min(largest);
+        if wanted <= room {
+            return Some(wanted);
+        }
+        // Polls under way end soon, and are better waited for than a small reply. Those that do not read may never end.
+        let in_flight = if is_proven { self.promised.all } else { self.promised.unproven };
+        let least = LEAST.min(largest);
+        (in_flight == 0 && least <= room_for_least).then_some(least)
     }
 
     /// The reply was written, or nobody waits for it.
-    pub(super) const fn release(&mut self, promised: usize) {
-        self.promised -= promised;
+    pub(super) fn release(&mut self, promise: Promise) {
+        self.promised.remove(promise.bytes, promise.is_proven);
     }
 }
 
@@ -48,48 +93,110 @@ impl ReplyBudget {
 mod tests {
     use std::net::{Ipv4Addr, SocketAddr};
 
+    use proptest::prelude::*;
+
     use super::*;
 
     const LARGEST: usize = 64 << 20;
+    const BUDGET: usize = 256 << 20;
+    const SMALL: usize = 16 << 20;
 
-    fn peer() -> Peer {
+    fn peer(is_proven: bool) -> Peer {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-        Peer {
-            client_id: 1,
-            address,
-            local_address: address,
-            bound: None,
-            ended: None,
-            asked: None,
-            promised: 0,
+        Peer { is_proven, ..Peer::new(1, address) }
+    }
+
+    /// The reply to a poll, which the client never takes.
+    fn stalls(budget: &mut ReplyBudget, is_proven: bool) -> Option<usize> {
+        let mut peer = peer(is_proven);
+        let bytes = budget.promise(&mut peer, LARGEST)?;
+        budget.release(peer.promise);
+        budget.unsent.add(bytes, is_proven);
+        Some(bytes)
+    }
+
+    #[test]
+    fn one_poll_gets_all_it_may() {
+        let mut budget = ReplyBudget::new(BUDGET, LARGEST);
+        let mut reader = peer(true);
+        assert_eq!(budget.promise(&mut reader, LARGEST), Some(LARGEST));
+        budget.release(reader.promise);
+        assert_eq!(budget.promise(&mut peer(false), LARGEST), Some(BUDGET / UNPROVEN_PARTS));
+        let mut budget = ReplyBudget::new(BUDGET, 1 << 20);
+        assert_eq!(budget.promise(&mut peer(true), LARGEST), Some(1 << 20));
+        assert_eq!(budget.promise(&mut peer(false), 1_000), Some(1_000));
+    }
+
+    #[test]
+    fn a_hundred_that_do_not_read_leave_large_replies_to_those_that_do() {
+        for (bytes_max, others_get) in [(BUDGET, 42 << 20), (SMALL, 2 << 20)] {
+            let mut budget = ReplyBudget::new(bytes_max, LARGEST);
+            (0..100).for_each(|_| assert!(stalls(&mut budget, false).is_some()));
+            assert!(budget.used() <= bytes_max / 3, "{} of {bytes_max}", budget.used());
+            assert!(budget.promise(&mut peer(false), LARGEST).is_some(), "who is new is served, too");
+            assert!(budget.promise(&mut peer(true), LARGEST) >= Some(others_get));
         }
     }
 
     #[test]
-    fn one_poll_gets_all_it_may_and_many_share() {
-        let mut budget = ReplyBudget::new(LARGEST);
-        let mut peers: Vec<Peer> = (0..1_000).map(|_| peer()).collect();
-        let promises: Vec<usize> = peers.iter_mut().map(|peer| budget.promise(peer, LARGEST)).collect();
-        assert_eq!(promises[0], LARGEST);
-        assert!(promises.is_sorted_by(|one, next| one >= next));
-        assert!(promises[14] >= ORDINARY && promises[999] == ORDINARY);
-        assert!(promises.iter().sum::<usize>() <= BYTES_MAX + 1_000 * ORDINARY);
-        for peer in &peers {
-            budget.release(peer.promised);
+    fn a_poll_waits_for_others_under_way_before_it_gets_little() {
+        let mut budget = ReplyBudget::new(SMALL, LARGEST);
+        let mut under_way = Vec::new();
+        let first = loop {
+            let mut peer = peer(true);
+            match budget.promise(&mut peer, LARGEST) {
+                Some(bytes) => assert!(bytes >= SMALL / ORDINARY_PARTS),
+                None => break peer,
+            }
+            under_way.push(peer);
+        };
+        assert!(under_way.len() > 100);
+        assert_eq!(first.promise, Promise::default());
+        under_way.drain(..).for_each(|peer| budget.release(peer.promise));
+        assert_eq!(budget.promise(&mut peer(true), LARGEST), Some(SMALL / PROVEN_PARTS));
+    }
+
+    #[test]
+    fn however_many_do_not_read_a_quarter_is_left_to_those_that_do() {
+        let mut budget = ReplyBudget::new(SMALL, LARGEST);
+        let served = (0..10_000).map_while(|_| stalls(&mut budget, false)).count();
+        assert!(served > 400, "{served}");
+        assert!(budget.used() <= SMALL / 4 * 3);
+        assert!(budget.promise(&mut peer(true), LARGEST) >= Some(SMALL / 16));
+    }
+
+    proptest! {
+        /// Whoever polls, stalls and reads: what is promised and held never exceeds the budget.
+        #[test]
+        fn the_budget_holds(
+            bytes_max in 0_usize..64 << 20,
+            each_max in 1_usize..64 << 20,
+            steps in proptest::collection::vec((any::<bool>(), 0_u8..3, 1_usize..64 << 20), 0..300),
+        ) {
+            let mut budget = ReplyBudget::new(bytes_max, each_max);
+            let mut under_way: Vec<Peer> = Vec::new();
+            let mut stalled: Vec<Promise> = Vec::new();
+            for (is_proven, step, largest) in steps {
+                match step {
+                    0 => {
+                        let mut peer = peer(is_proven);
+                        if let Some(bytes) = budget.promise(&mut peer, largest) {
+                            prop_assert!(bytes <= largest.min(each_max));
+                            under_way.push(peer);
+                        }
+                    }
+                    1 => if let Some(Peer { promise, .. }) = under_way.pop() {
+                        budget.release(promise);
+                        budget.unsent.add(promise.bytes, promise.is_proven);
+                        stalled.push(promise);
+                    },
+                    _ => if let Some(promise) = stalled.pop() {
+                        budget.unsent.remove(promise.bytes, promise.is_proven);
+                    },
+                }
+                prop_assert!(budget.used() <= bytes_max);
+                prop_assert!(budget.unsent.unproven + budget.promised.unproven <= bytes_max / 4 * 3);
+            }
         }
-        assert_eq!(budget.promise(&mut peer(), LARGEST), LARGEST);
-    }
-
-    #[test]
-    fn what_nobody_takes_leaves_little_for_the_next() {
-        let mut budget = ReplyBudget { unsent: BYTES_MAX, ..ReplyBudget::new(LARGEST) };
-        assert_eq!(budget.promise(&mut peer(), LARGEST), LEAST);
-        assert_eq!(budget.promise(&mut peer(), 1_000), 1_000);
-    }
-
-    #[test]
-    fn no_reply_gets_more_than_is_set_for_each() {
-        let mut budget = ReplyBudget::new(1 << 20);
-        assert_eq!(budget.promise(&mut peer(), LARGEST), 1 << 20);
     }
 }

@@ -39,6 +39,19 @@ pub struct DiskFigures {
     pub journal_live_bytes: (u64, u64),
 }
 
+/// Memory that a log holds, by what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryFigures {
+    /// Batches kept for the polls to come.
+    pub poll_cache: usize,
+    /// What polls under way have read.
+    pub poll_reads: usize,
+    /// Batches that are in no segment yet.
+    pub unflushed: usize,
+    /// Spare buffers.
+    pub spares: usize,
+}
+
 /// Groups of which the figures changed since they were looked at.
 pub(super) type Changed = BTreeSet<u64>;
 
@@ -69,6 +82,28 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             journal_files: self.journal.files(),
             journal_live_bytes: self.journal.live_bytes(),
         }
+    }
+
+    /// What the log holds in memory.
+    #[must_use]
+    pub const fn memory_figures(&self) -> MemoryFigures {
+        MemoryFigures {
+            poll_cache: self.polls.cache.bytes(),
+            poll_reads: self.polls.bytes(),
+            unflushed: self.storing.store.buffered_bytes(),
+            spares: self.storing.shell.spare_bytes(),
+        }
+    }
+
+    /// Frees what no poll and no write has used for a minute; to be called every ten seconds. Returns how many bytes that
+    /// were.
+    pub fn age_memory(&mut self) -> usize {
+        self.polls.cache.age() + self.storing.shell.age_spares()
+    }
+
+    /// Keeps at most so many bytes of spare buffers from now on.
+    pub fn set_spare_bytes_max(&mut self, bytes_max: usize) {
+        self.storing.shell.set_spare_bytes_max(bytes_max);
     }
 
     /// How large the blocks of the journal were, and how long their syncs took.

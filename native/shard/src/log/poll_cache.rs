@@ -1,7 +1,7 @@
 //! Batches that were executed or read last, in memory: a poll behind the newest batch, or one that goes through a large
 //! batch bit by bit, asks no disk, and no batch is verified twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +21,9 @@ const ENTRY_BYTES: usize = 512;
 /// into it.
 const TAIL_BYTES_MAX: usize = 64 << 20;
 
+/// What nobody has used for so many calls of [`PollCache::age`] is freed.
+const AGE_MAX: usize = 6;
+
 /// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a place once is
 /// there until a compaction is adopted, or is gone.
 type Key = (u64, u64, u64);
@@ -33,6 +36,8 @@ pub(super) struct PollCache {
     executed: Shelf,
     read: Shelf,
     uses: u64,
+    /// How many uses there had been at the last calls of [`PollCache::age`].
+    ages: VecDeque<u64>,
     /// Memory of reads that fell out of it, for other reads.
     released: Vec<Buffer>,
 }
@@ -176,6 +181,11 @@ impl Shelf {
     fn surplus(&self) -> Option<Key> {
         self.by_use.first().filter(|_| self.bytes > self.bytes_max).map(|(_, oldest)| *oldest)
     }
+
+    /// What was last used by this use, or before.
+    fn unused_since(&self, use_: u64) -> Option<Key> {
+        self.by_use.first().filter(|(used, _)| *used <= use_).map(|(_, oldest)| *oldest)
+    }
 }
 
 impl PollCache {
@@ -185,6 +195,7 @@ impl PollCache {
             executed: Shelf::default(),
             read: Shelf::default(),
             uses: 0,
+            ages: VecDeque::new(),
             released: Vec::new(),
         };
         cache.set_bytes_max(bytes_max);
@@ -237,6 +248,25 @@ impl PollCache {
         for key in keys {
             self.remove(key);
         }
+    }
+
+    /// Bytes of memory that it holds.
+    pub(super) const fn bytes(&self) -> usize {
+        self.executed.bytes + self.read.bytes
+    }
+
+    /// Frees what nobody has used for a minute; to be called every ten seconds. Returns how many bytes that were.
+    pub(super) fn age(&mut self) -> usize {
+        self.ages.push_back(self.uses);
+        if self.ages.len() <= AGE_MAX {
+            return 0;
+        }
+        let (old, before) = (self.ages.pop_front().unwrap_or(0), self.bytes());
+        while let Some(key) = self.executed.unused_since(old).or_else(|| self.read.unused_since(old)) {
+            self.remove(key);
+        }
+        self.released.clear();
+        before - self.bytes()
     }
 
     /// The memory of reads that fell out since this was asked last.
@@ -293,6 +323,21 @@ mod tests {
         cache.keep(1, 0, piece(4, 20_000));
         let left = (cache.executed.bytes, cache.kept.len(), cache.executed.by_use.len());
         assert_eq!(left, (0, 0, 0), "too large by itself");
+    }
+
+    #[test]
+    fn what_nobody_used_for_a_minute_goes() {
+        let mut cache = PollCache::new(400_000);
+        (0..3).for_each(|base_offset| cache.keep(1, 0, piece(base_offset, 2_000)));
+        for _ in 0..AGE_MAX {
+            assert_eq!(cache.age(), 0);
+            assert!(cache.get(1, 0, 1).is_some_and(|piece| piece.batches[0].base_offset == 1));
+        }
+        let before = cache.bytes();
+        assert_eq!(cache.age(), before / 3 * 2);
+        assert_eq!(cache.kept.keys().map(|(.., begins)| *begins).collect::<Vec<_>>(), [1]);
+        let freed: usize = (0..=AGE_MAX).map(|_| cache.age()).sum();
+        assert_eq!((freed, cache.bytes(), cache.kept.len()), (before / 3, 0, 0));
     }
 
     #[test]

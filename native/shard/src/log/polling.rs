@@ -1,7 +1,7 @@
 //! Polls under way. Each is led from offset to offset: what is on the disk is read, what is not is in memory, and which of
 //! the two it is, is asked anew for each offset. So a batch that goes from the one to the other is met once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use ng_io::Environment;
 use ng_partition::PartitionState;
@@ -15,16 +15,23 @@ use super::outgoing::Outgoing;
 use super::poll::{Poll, PollPart, PollRefusal, PollStrategy, Polled};
 use super::poll_cache::{Piece, PollCache};
 use super::shard_log::ShardLog;
+use crate::memory_parts::MemoryParts;
 
 /// How often a poll looks again where it was told something was, before it is told to come again.
 const TRIES_MAX: u8 = 4;
+
+/// A poll reads at least so much at a time, unless its budget of memory has no room for several.
+const PIECE_BYTES_MAX: usize = 1 << 20;
+
+/// The budget has room for so many pieces.
+const PIECES: usize = 16;
 
 /// Bounds of the polls of a shard that wait for a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollLimits {
     /// How many there are at a time.
     pub polls_max: usize,
-    /// Bytes that are read and not answered yet.
+    /// Bytes that are read and not answered yet; further polls wait before they read.
     pub bytes_max: usize,
     /// Bytes read at a time, where no single batch has more.
     pub piece_bytes: usize,
@@ -32,9 +39,22 @@ pub struct PollLimits {
     pub cache_bytes: usize,
 }
 
+impl PollLimits {
+    /// What a share of the memory budget allows.
+    #[must_use]
+    pub fn within(memory: &MemoryParts) -> Self {
+        Self {
+            bytes_max: memory.poll_reads,
+            piece_bytes: (memory.poll_reads / PIECES).clamp(64 * 1024, PIECE_BYTES_MAX),
+            cache_bytes: memory.poll_cache,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for PollLimits {
     fn default() -> Self {
-        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: 1 << 20, cache_bytes: 128 << 20 }
+        Self { polls_max: 4096, bytes_max: 64 << 20, piece_bytes: PIECE_BYTES_MAX, cache_bytes: 128 << 20 }
     }
 }
 
@@ -43,6 +63,8 @@ impl Default for PollLimits {
 pub(super) struct Polls {
     limits: PollLimits,
     under_way: BTreeMap<u64, Box<Polling>>,
+    /// Those that have read nothing, because others hold the memory for reads.
+    waiting: VecDeque<Box<Polling>>,
     asked: u64,
     /// What they have read, and are to read.
     bytes: usize,
@@ -53,8 +75,33 @@ impl Default for Polls {
     fn default() -> Self {
         let limits = PollLimits::default();
         let cache = PollCache::new(limits.cache_bytes);
-        Self { limits, under_way: BTreeMap::new(), asked: 0, bytes: 0, cache }
+        Self { limits, under_way: BTreeMap::new(), waiting: VecDeque::new(), asked: 0, bytes: 0, cache }
     }
+}
+
+impl Polls {
+    /// Bytes that are read and not answered yet.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether a poll that holds `held` has to wait before it reads so much: others hold too much, and end soon.
+    const fn is_crowded(&self, held: usize, reading: usize) -> bool {
+        self.bytes > held && self.bytes + reading > self.limits.bytes_max
+    }
+}
+
+/// What became of a read for a poll.
+#[derive(Debug)]
+enum Reading {
+    /// It is under way under this number.
+    Asked(u64),
+    /// Others hold the memory for it.
+    Crowded,
+    /// The poll has messages, and there is no memory for more.
+    Enough,
+    /// Too many polls are under way.
+    Full,
 }
 
 /// From where on messages are to be taken.
@@ -200,12 +247,27 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn lead_poll(&mut self, mut polling: Box<Polling>) {
         match self.next_poll_step(&mut polling) {
             Step::Read(sought) => match self.read_for_poll(&mut polling, sought) {
-                Ok(asker) => drop(self.polls.under_way.insert(asker, polling)),
-                Err(refusal) => self.conclude_poll(polling, Some(refusal)),
+                Reading::Asked(asker) => drop(self.polls.under_way.insert(asker, polling)),
+                Reading::Crowded => self.polls.waiting.push_back(polling),
+                Reading::Enough => self.conclude_poll(polling, None),
+                Reading::Full => self.conclude_poll(polling, Some(PollRefusal::Busy)),
             },
             Step::End => self.conclude_poll(polling, None),
             Step::Refuse(refusal) => self.conclude_poll(polling, Some(refusal)),
         }
+    }
+
+    /// Leads those on that waited for memory, as long as there is some. Returns whether one was.
+    pub(super) fn lead_waiting_polls(&mut self) -> bool {
+        let waiting = self.polls.waiting.len();
+        for _ in 0..waiting {
+            if self.polls.is_crowded(0, self.polls.limits.piece_bytes) {
+                break;
+            }
+            let Some(polling) = self.polls.waiting.pop_front() else { break };
+            self.lead_poll(polling);
+        }
+        self.polls.waiting.len() < waiting
     }
 
     /// Answers a poll with what it has; where that is nothing, with what went wrong.
@@ -336,15 +398,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Asks the segments for what a poll seeks, if there is room to read it.
-    fn read_for_poll(&mut self, polling: &mut Polling, sought: Sought) -> Result<u64, PollRefusal> {
+    fn read_for_poll(&mut self, polling: &mut Polling, sought: Sought) -> Reading {
         let group = polling.poll.group;
         let bytes = self.bytes_for(polling);
         let polls = &mut self.polls;
         let reading = if sought == Sought::Opened { 0 } else { bytes };
-        let crowded = polls.bytes > polling.held && polls.bytes + reading > polls.limits.bytes_max;
-        let enough = polling.selection.messages() > 0 && polls.bytes + reading > polls.limits.bytes_max;
-        if crowded || enough || polls.under_way.len() >= polls.limits.polls_max {
-            return Err(PollRefusal::Busy);
+        if polling.selection.messages() > 0 && polls.bytes + reading > polls.limits.bytes_max {
+            return Reading::Enough;
+        }
+        if polls.under_way.len() + polls.waiting.len() >= polls.limits.polls_max {
+            return Reading::Full;
+        }
+        // One that has read passes on what it holds when it ends, which it does.
+        if polling.held == 0 && polls.is_crowded(0, reading) {
+            return Reading::Crowded;
         }
         polls.bytes += reading;
         polling.reading = reading;
@@ -354,7 +421,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let batch_bytes = polls.limits.piece_bytes;
         let fetch = Fetch { asker, generation, sought, until, bytes, batch_bytes };
         self.storing.store.fetch(group, fetch, &mut self.storing.effects);
-        Ok(asker)
+        Reading::Asked(asker)
     }
 
     /// About how many bytes the messages have that a poll still wants.

@@ -81,9 +81,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         for buffer in self.polls.cache.released() {
             self.storing.shell.use_again(buffer);
         }
-        while !self.storing.effects.is_empty() {
+        loop {
             for effect in std::mem::take(&mut self.storing.effects) {
                 self.perform_store_effect(driver, effect);
+            }
+            // What they read ended polls, or ends them: others may read then.
+            let led = self.storing.effects.is_empty() && self.lead_waiting_polls();
+            if !led && self.storing.effects.is_empty() {
+                break;
             }
         }
     }

@@ -37,6 +37,7 @@ impl<E: Environment> Shard<E> {
         }
         self.publish_log();
         self.publish_space();
+        self.publish_memory();
         self.desk.measure_answered(|| self.driver.now());
         // Rung every turn that left something for Python: a bell that is not slept on costs one load.
         let told = self.desk.log.told();
@@ -55,6 +56,7 @@ impl<E: Environment> Shard<E> {
         for (cell, value) in [
             (const { Cell::of(Metric::PartitionRequestsWaiting) }, self.owned.waiting() as u64),
             (const { Cell::of(Metric::MailboxEntriesWaiting) }, self.desk.mailboxes.waiting() as u64),
+            (const { Cell::of(Metric::PollsWaitingForMemory) }, self.desk.waiting_polls.count() as u64),
             (const { Cell::of(Metric::UnflushedBytes) }, disk.unflushed_bytes as u64),
             (const { Cell::of(Metric::SegmentWritesPutOff) }, self.log.counts().put_off),
             (const { Cell::of(Metric::GroupsOpen) }, disk.groups as u64),

@@ -81,6 +81,22 @@ impl PlanShell {
         self.spare.give(buffer);
     }
 
+    /// Keeps at most so many bytes of spare buffers from now on.
+    pub fn set_spare_bytes_max(&mut self, bytes_max: usize) {
+        self.spare = BufferPool::new(bytes_max.min(SPARE_BYTES_MAX));
+    }
+
+    /// Bytes of spare buffers.
+    #[must_use]
+    pub const fn spare_bytes(&self) -> usize {
+        self.spare.bytes()
+    }
+
+    /// Frees spare buffers that nobody has used for a minute; see [`BufferPool::age`].
+    pub fn age_spares(&mut self) -> usize {
+        self.spare.age()
+    }
+
     /// Whether a completion with this token is for [`PlanShell::completed`].
     #[must_use]
     pub fn owns(&self, token: Token) -> bool {

@@ -141,6 +141,10 @@ impl Driver for MortalDriver {
         self.inner.local_address(handle)
     }
 
+    fn acknowledged(&self, socket: Handle) -> Option<u64> {
+        self.inner.acknowledged(socket)
+    }
+
     fn submit(&mut self, token: Token, operation: Operation) {
         self.inner.submit(token, operation);
         if self.environment.count() {

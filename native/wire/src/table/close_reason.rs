@@ -21,7 +21,7 @@ coded! {
         OversizeBeforeLogin = 6, "oversize_before_login";
         /// A frame that had begun did not arrive in its time.
         FrameTimeout = 7, "frame_timeout";
-        /// The client did not take its answers in time.
+        /// The client took nothing of a reply for `connections.send_timeout`, or less of it than 1 KiB in a second.
         SendTimeout = 8, "send_timeout";
         /// The oldest connection that had not logged in made room for a new one.
         Displaced = 9, "displaced";

@@ -3,6 +3,7 @@
 use super::close_reason::CloseReason;
 use super::coded;
 use super::frame_drop::{DropReason, FrameVariant};
+use super::memory_part::MemoryPart;
 use super::outcome::{LoginOutcome, ReplyOutcome};
 use super::request_class::RequestClass;
 use super::scale::{BYTES, SECONDS, Scale};
@@ -166,6 +167,12 @@ metrics! {
     RemovalsFailing = 41, Gauge, "removals_failing";
     /// Ranges of offsets whose messages are damaged or lost.
     DamagedRanges = 42, Gauge, "damaged_ranges";
+    /// Bytes of memory that each part of the budget may have.
+    MemoryBudgetBytes = 43, Gauge, "memory_budget_bytes", "part": MemoryPart;
+    /// Bytes of memory that each part of the budget holds.
+    MemoryUsedBytes = 44, Gauge, "memory_used_bytes", "part": MemoryPart;
+    /// Polls that wait for memory for their replies.
+    PollsWaitingForMemory = 45, Gauge, "polls_waiting_for_memory";
 }
 
 /// How many cells an array of every metric with every combination of labels has.
@@ -211,6 +218,18 @@ impl Cell {
     #[must_use]
     pub const fn login(outcome: LoginOutcome) -> Self {
         Self(Metric::Logins.first_cell() + outcome as usize)
+    }
+
+    /// The cell of what a part of the memory budget may have.
+    #[must_use]
+    pub const fn memory_budget(part: MemoryPart) -> Self {
+        Self(Metric::MemoryBudgetBytes.first_cell() + part as usize)
+    }
+
+    /// The cell of what a part of the memory budget holds.
+    #[must_use]
+    pub const fn memory_used(part: MemoryPart) -> Self {
+        Self(Metric::MemoryUsedBytes.first_cell() + part as usize)
     }
 
     /// The cells of the histogram of requests of `class`.

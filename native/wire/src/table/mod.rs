@@ -10,6 +10,7 @@ pub mod event;
 pub mod eviction;
 pub mod exit_status;
 pub mod frame_drop;
+pub mod memory_part;
 pub mod metric;
 pub mod operation;
 pub mod outcome;

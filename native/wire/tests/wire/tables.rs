@@ -10,6 +10,7 @@ use ng_wire::table::event::Event;
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::exit_status::ExitStatus;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::memory_part::MemoryPart;
 use ng_wire::table::metric::{CELLS, Cell, HistogramCells, Metric, MetricKind};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
@@ -120,6 +121,8 @@ fn cells() {
     let closes = CloseReason::ALL.iter().map(|reason| Cell::close(*reason));
     let replies = ReplyOutcome::ALL.iter().map(|outcome| Cell::reply(*outcome));
     let logins = LoginOutcome::ALL.iter().map(|outcome| Cell::login(*outcome));
+    let parts = MemoryPart::ALL.iter();
+    let memory = parts.flat_map(|part| [Cell::memory_budget(*part), Cell::memory_used(*part)]);
     let classes = RequestClass::ALL.iter().map(|class| Cell::request_seconds(*class));
     let journal = [Metric::JournalSyncSeconds, Metric::JournalBlockBytes].map(|metric| (metric, 0));
     let journal = journal.map(|(metric, place)| HistogramCells::of(metric, place));
@@ -134,6 +137,7 @@ fn cells() {
         .chain(closes)
         .chain(replies)
         .chain(logins)
+        .chain(memory)
         .chain(measured)
         .map(Cell::index)
         .collect();
@@ -173,6 +177,7 @@ fn label_values_are_dense() {
     assert!(dense(CloseReason::ALL.iter().map(|row| row.code())));
     assert!(dense(ReplyOutcome::ALL.iter().map(|row| row.code())));
     assert!(dense(LoginOutcome::ALL.iter().map(|row| row.code())));
+    assert!(dense(MemoryPart::ALL.iter().map(|row| row.code())));
     assert!(dense(RequestClass::ALL.iter().map(|row| row.code())));
 }
 

@@ -12,6 +12,7 @@ use ng_wire::table::event::{Event, EventRow};
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::exit_status::ExitStatus;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::memory_part::MemoryPart;
 use ng_wire::table::metric::{CELLS, Metric};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
@@ -162,6 +163,7 @@ fn put_enums(into: &mut String) {
     put_enum!(into, CloseReason, "Why the server closed a connection.");
     put_enum!(into, ReplyOutcome, "How a request ended.");
     put_enum!(into, LoginOutcome, "How a login by password ended.");
+    put_enum!(into, MemoryPart, "What the memory budget is divided among.");
     put_enum!(into, RequestClass, "What a request asked for.");
     put_enum!(into, ExitStatus, "The status the daemon ends with.");
     let kinds: Vec<_> = ValueKind::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();

@@ -1,0 +1,75 @@
+//! Polls that wait for memory for their replies.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ng_io::Instant;
+use ng_net::ConnectionId;
+use ng_wire::frame::RequestHeader;
+
+use crate::frame::Place;
+use crate::log::Poll;
+
+/// Polls that wait on one shard. One more is told to try again.
+const WAITING_MAX: usize = 4096;
+
+/// How long a poll waits before it is told to try again: clients that read make room in much less.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A poll of a connection, one at a time for each.
+#[derive(Debug)]
+pub struct WaitingPoll {
+    /// Who waits.
+    pub connection: ConnectionId,
+    /// What its reply echoes.
+    pub header: RequestHeader,
+    /// Which partition.
+    pub place: Place,
+    /// What it asks for, but for how much its reply may have.
+    pub poll: Poll,
+    /// Since when.
+    pub since: Instant,
+}
+
+/// First come, first served: clients that are known to read among themselves, and the others.
+#[derive(Debug, Default)]
+pub struct WaitingPolls {
+    proven: VecDeque<WaitingPoll>,
+    unproven: VecDeque<WaitingPoll>,
+}
+
+impl WaitingPolls {
+    /// How many wait.
+    pub fn count(&self) -> usize {
+        self.proven.len() + self.unproven.len()
+    }
+
+    /// Lets a poll wait. Returns whether there was a place for it.
+    pub(super) fn join(&mut self, waiting: WaitingPoll, is_proven: bool) -> bool {
+        let has_place = self.count() < WAITING_MAX;
+        if has_place {
+            self.queue(is_proven).push_back(waiting);
+        }
+        has_place
+    }
+
+    /// Takes the first of those that are known to read, or of the others, if `ready` says so.
+    pub fn take_if(
+        &mut self,
+        is_proven: bool,
+        ready: impl FnOnce(&mut WaitingPoll) -> bool,
+    ) -> Option<WaitingPoll> {
+        self.queue(is_proven).pop_front_if(ready)
+    }
+
+    /// Takes one that has waited for too long, or any if the server stops.
+    pub fn take_overdue(&mut self, now: Instant, stopping: bool) -> Option<WaitingPoll> {
+        let overdue = |waiting: &mut WaitingPoll| stopping || now - waiting.since >= PATIENCE;
+        let found = self.proven.pop_front_if(overdue);
+        found.or_else(|| self.unproven.pop_front_if(overdue))
+    }
+
+    fn queue(&mut self, is_proven: bool) -> &mut VecDeque<WaitingPoll> {
+        if is_proven { &mut self.proven } else { &mut self.unproven }
+    }
+}

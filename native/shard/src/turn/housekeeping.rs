@@ -1,0 +1,116 @@
+//! Memory that a shard has not used for a minute goes back to the kernel.
+
+use std::time::Duration;
+
+use ng_io::{Environment, Instant};
+use ng_wire::table::memory_part::MemoryPart;
+use ng_wire::table::metric::Cell;
+
+use super::Shard;
+
+/// How often memory ages: six times a minute, as `ng_io::BufferPool` counts.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// So many periods with little traffic are rest.
+const REST_PERIODS: u32 = 6;
+
+/// Traffic of one period that is little.
+const LITTLE_BYTES: u64 = 1 << 20;
+
+/// Freed memory, or traffic since the last time, that is worth asking the allocator for its free pages.
+const WORTH_BYTES: u64 = 8 << 20;
+
+/// When to age memory, and when to ask the allocator for its free pages.
+#[derive(Debug)]
+pub(super) struct Housekeeping {
+    due: Instant,
+    /// Bytes that connections moved up to the last period.
+    traffic: u64,
+    /// Bytes that they moved since the allocator was asked.
+    moved: u64,
+    /// Periods with little traffic, one after the other.
+    quiet: u32,
+}
+
+impl Housekeeping {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self { due: now, traffic: 0, moved: 0, quiet: 0 }
+    }
+
+    /// Books a period in which so many bytes were freed. Returns whether the allocator is to be asked: after a burst, when the
+    /// shard rests, or when much was freed at once.
+    fn period_ends(&mut self, traffic: u64, freed: u64) -> bool {
+        let moved = traffic - self.traffic;
+        self.traffic = traffic;
+        self.moved += moved;
+        self.quiet = if moved < LITTLE_BYTES { self.quiet.saturating_add(1) } else { 0 };
+        let rests = self.quiet >= REST_PERIODS && (self.moved >= WORTH_BYTES || freed > 0);
+        let asked = rests || freed >= WORTH_BYTES;
+        if asked {
+            self.moved = 0;
+        }
+        asked
+    }
+}
+
+impl<E: Environment> Shard<E> {
+    /// Ages what is kept, once in a while.
+    pub(super) fn keep_house(&mut self) {
+        if self.desk.now < self.housekeeping.due {
+            return;
+        }
+        self.housekeeping.due = self.desk.now + PERIOD;
+        let freed = self.connections.age_memory() + self.log.age_memory();
+        let traffic = self.connections.traffic();
+        if self.housekeeping.period_ends(traffic.bytes_received + traffic.bytes_sent, freed as u64) {
+            ng_io::memory::release_free_pages();
+        }
+        let metrics = &self.desk.metrics;
+        for part in MemoryPart::ALL {
+            metrics.set(Cell::memory_budget(*part), self.desk.memory.of(*part) as u64);
+        }
+        let spares = self.connections.spare_bytes() + self.log.memory_figures().spares;
+        metrics.set(Cell::memory_used(MemoryPart::Spares), spares as u64);
+    }
+
+    /// Shows what the other parts hold now.
+    pub(super) fn publish_memory(&self) {
+        let figures = self.log.memory_figures();
+        for (part, bytes) in [
+            (MemoryPart::PollCache, figures.poll_cache),
+            (MemoryPart::PollReads, figures.poll_reads),
+            (MemoryPart::Replies, self.desk.replies.used()),
+            (MemoryPart::Unflushed, figures.unflushed),
+            (MemoryPart::Connections, self.connections.frame_bytes()),
+        ] {
+            self.desk.metrics.set(Cell::memory_used(part), bytes as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BURST: u64 = 100 << 20;
+
+    fn rested(housekeeping: &mut Housekeeping, traffic: u64) -> usize {
+        (1..=20).find(|_| housekeeping.period_ends(traffic, 0)).unwrap_or(0)
+    }
+
+    #[test]
+    fn the_allocator_is_asked_once_after_a_burst_and_a_minute_of_rest() {
+        let mut housekeeping = Housekeeping::new(Instant::from_nanos(0));
+        assert_eq!(rested(&mut housekeeping, 0), 0, "nothing was ever used");
+        assert!(!housekeeping.period_ends(BURST, 0));
+        assert_eq!(rested(&mut housekeeping, BURST), REST_PERIODS as usize);
+        assert_eq!(rested(&mut housekeeping, BURST), 0);
+    }
+
+    #[test]
+    fn under_load_it_is_asked_only_when_much_was_freed() {
+        let mut housekeeping = Housekeeping::new(Instant::from_nanos(0));
+        assert!((1..50).all(|period| !housekeeping.period_ends(period * BURST, 1)));
+        assert!(housekeeping.period_ends(50 * BURST, WORTH_BYTES));
+    }
+}

@@ -1,0 +1,31 @@
+//! Polls that waited for memory for their replies.
+
+use ng_io::Environment;
+
+use super::Shard;
+use crate::desk::Resumed;
+
+impl<E: Environment> Shard<E> {
+    /// Begins the polls for whose replies there is room now, and answers those that have waited for too long. Returns whether a
+    /// partition of this shard was asked.
+    pub(super) fn resume_polls(&mut self) -> bool {
+        if self.desk.waiting_polls.count() == 0 {
+            return false;
+        }
+        self.desk.replies.unsent = self.connections.unsent();
+        for is_proven in [true, false] {
+            loop {
+                match self.desk.resume_poll(is_proven, &mut self.connections) {
+                    Some(Resumed::Begun) => {}
+                    Some(Resumed::Answered(answer)) => self.answer(answer),
+                    None => break,
+                }
+            }
+        }
+        let stopping = self.stopping.began();
+        while let Some(answer) = self.desk.give_up_poll(stopping) {
+            self.answer(answer);
+        }
+        !self.desk.own_partitions.is_empty()
+    }
+}

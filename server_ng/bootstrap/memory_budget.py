@@ -1,0 +1,130 @@
+"""The memory budget: one number, divided among all that grows with data and clients."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import structlog
+
+from server_ng.bootstrap.errors import StartError
+from server_ng.bootstrap.memory import MemoryLimit
+from server_ng.config import Loaded, Settings
+from server_ng.config.layers import DEFAULT_ORIGIN
+from server_ng.config.size import format_size
+
+__all__ = ["MemoryPlan", "Reduced", "ShardMemory", "budget_bytes", "divide", "plan_memory"]
+
+_log = structlog.get_logger()
+
+_MIB: Final = 1 << 20
+# The rest is for the interpreter, password hashes, one largest frame on its way, and what the kernel charges
+# to the control group: files in its cache and, in version 2, buffers of sockets.
+_PART_OF_LIMIT: Final = 4
+_AUTOMATIC_MAX: Final = 4 << 30
+
+_SIXTEENTHS: Final = 16
+_POLL_CACHE, _POLL_READS, _REPLIES, _UNFLUSHED, _CONNECTIONS, _SPARES = 3, 2, 4, 4, 2, 1
+# More of these makes no shard faster.
+_POLL_READS_MAX: Final = 64 * _MIB
+_REPLIES_MAX: Final = 256 * _MIB
+_CONNECTIONS_MAX: Final = 256 * _MIB
+_SPARES_MAX: Final = 64 * _MIB
+
+
+@dataclass(frozen=True, slots=True)
+class ShardMemory:
+    """Bytes that each shard may have, by part."""
+
+    poll_cache: int
+    poll_reads: int
+    replies: int
+    unflushed: int
+    connections: int
+    spares: int
+
+    @property
+    def total(self) -> int:
+        """All parts together."""
+        return sum(asdict(self).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """A setting that asks for more than its part of the budget."""
+
+    key: str
+    configured: int
+    effective: int
+
+
+def budget_bytes(limit: MemoryLimit, wanted: int) -> int:
+    """The whole budget: what is set, or a quarter of the limit up to 4 GiB."""
+    if wanted == 0:
+        return min(limit.bytes // _PART_OF_LIMIT, _AUTOMATIC_MAX)
+    if wanted > limit.bytes:
+        raise StartError(
+            f"memory.budget is {format_size(wanted)}, and this process may use {format_size(limit.bytes)} "
+            f"({limit.source}). Lower memory.budget, or raise that limit."
+        )
+    return wanted
+
+
+def divide(budget: int, shards: int, settings: Settings) -> ShardMemory:
+    """The parts of one shard. Those of all shards together never exceed the budget."""
+
+    def part(sixteenths: int, at_most: int) -> int:
+        return min(budget * sixteenths // (_SIXTEENTHS * shards), at_most)
+
+    return ShardMemory(
+        poll_cache=part(_POLL_CACHE, settings.poll.cache_bytes_max // shards),
+        poll_reads=part(_POLL_READS, _POLL_READS_MAX),
+        replies=part(_REPLIES, _REPLIES_MAX),
+        unflushed=part(_UNFLUSHED, settings.partition.unflushed_bytes_max),
+        connections=part(_CONNECTIONS, _CONNECTIONS_MAX),
+        spares=part(_SPARES, _SPARES_MAX),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """A budget, where it comes from, and its parts."""
+
+    limit: MemoryLimit
+    budget: int
+    shards: int
+    each: ShardMemory
+
+    def reduces(self, settings: Settings) -> Iterator[Reduced]:
+        """The settings that ask for more than the budget has for them."""
+        cache = settings.poll.cache_bytes_max // self.shards * self.shards
+        asked = {
+            "poll.cache_bytes_max": (cache, self.each.poll_cache * self.shards),
+            "partition.unflushed_bytes_max": (settings.partition.unflushed_bytes_max, self.each.unflushed),
+            "poll.reply_bytes_max": (settings.poll.reply_bytes_max, self.each.replies),
+        }
+        for key, (configured, effective) in asked.items():
+            if configured > effective:
+                yield Reduced(key, configured, effective)
+
+    def tell(self, loaded: Loaded) -> None:
+        """Logs the budget, and warns of settings that an operator made and that exceed it."""
+        parts = {name: of_one * self.shards for name, of_one in asdict(self.each).items()}
+        limit, source = self.limit.bytes, self.limit.source
+        _log.info(
+            "memory_budget", budget_bytes=self.budget, limit_bytes=limit, limit_source=source, parts=parts
+        )
+        for reduced in self.reduces(loaded.settings):
+            if loaded.origins[reduced.key] != DEFAULT_ORIGIN:
+                _log.warning(
+                    "setting_above_memory_budget",
+                    key=reduced.key,
+                    configured_bytes=reduced.configured,
+                    effective_bytes=reduced.effective,
+                    remedy="Lower the setting, raise memory.budget, or give the process more memory.",
+                )
+
+
+def plan_memory(settings: Settings, limit: MemoryLimit, shards: int) -> MemoryPlan:
+    """The budget below a limit, and what each shard may have of it."""
+    budget = budget_bytes(limit, settings.memory.budget)
+    return MemoryPlan(limit, budget, shards, divide(budget, shards, settings))

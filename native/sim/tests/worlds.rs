@@ -31,7 +31,8 @@ const FAILED_ONCE: [u64; 19] = [
 ];
 
 /// Seeds that failed once when messages went.
-const FAILED_DROPPING: [u64; 7] = [300_298, 300_334, 300_345, 300_692, 301_076, 4_022_506, 6_013_584];
+const FAILED_DROPPING: [u64; 8] =
+    [300_298, 300_334, 300_345, 300_692, 301_076, 4_022_506, 6_013_584, 539_271_398];
 
 #[test]
 fn worlds_that_failed_once_hold() {

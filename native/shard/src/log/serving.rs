@@ -54,9 +54,37 @@ enum Stage {
 struct Gathered {
     install: InstallBody,
     generation: u64,
+    first_offset: u64,
     last_offset: Option<u64>,
     /// The first offset that the other node lacks.
     first: u64,
+}
+
+impl Gathered {
+    const fn next_offset(&self) -> u64 {
+        match self.last_offset {
+            Some(last) => last + 1,
+            None => 0,
+        }
+    }
+
+    /// First offset of the state that these segments still hold.
+    fn kept_from(&self, files: &[ExportedFile]) -> u64 {
+        let held = files.first().map_or(self.next_offset(), |file| file.entry.base_offset);
+        held.max(self.first_offset)
+    }
+
+    /// The state with messages from these spans.
+    fn with(&self, kept_from: u64, spans: Vec<Span>) -> Stage {
+        let head = TransferHead { install: self.install.clone(), first: self.first, kept_from };
+        Stage::Ready(Box::new(Ready::new(&head, self.generation, spans)))
+    }
+
+    /// The state without messages, because a later purge removed all of them. The replica executed that purge in an
+    /// earlier life; its segments do not return to an earlier generation while it waits to hear that it is committed.
+    fn purged(&self) -> Stage {
+        Self { first: 0, ..self.clone() }.with(self.next_offset(), Vec::new())
+    }
 }
 
 /// Bytes of one segment.
@@ -217,16 +245,17 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let entry = entry_of(partition, &anchor);
                 let install = InstallBody { anchor: anchor.into(), state: entry.to_bytes() };
                 let generation = entry.purge_generation;
-                let last_offset = partition.state().last_offset;
+                let (first_offset, last_offset) = (entry.first_offset, partition.state().last_offset);
                 let first = if fetch.generation == generation { fetch.offset } else { 0 };
-                Stage::Gathering(Gathered { install, generation, last_offset, first })
+                Stage::Gathering(Gathered { install, generation, first_offset, last_offset, first })
             }
             Machine::Metadata => {
                 let mut machine = Vec::new();
                 self.metadata.snapshot(&mut machine);
                 let state = metadata_state(&anchor, group.replica.clients()?, machine).encode();
                 let install = InstallBody { anchor: anchor.into(), state };
-                Stage::Ready(Box::new(Ready::new(&TransferHead { install, first: 0 }, 0, Vec::new())))
+                let head = TransferHead { install, first: 0, kept_from: 0 };
+                Stage::Ready(Box::new(Ready::new(&head, 0, Vec::new())))
             }
         };
         Some((anchor.op, stage))
@@ -239,12 +268,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Some(export) = all.get_mut(&(to, id)) else { return };
         let Stage::Gathering(gathered) = &export.stage else { return };
         let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
-        if store.held(id).is_none() {
+        let Some(held) = store.held(id) else {
             store.open(id, None, effects);
             return;
-        }
+        };
         if store.synced(id) < export.anchor.0 {
             store.flush(id, effects);
+            return;
+        }
+        if held.generation > gathered.generation {
+            export.stage = gathered.purged();
             return;
         }
         if !store.holds(id, gathered.generation, gathered.last_offset) {
@@ -255,7 +288,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let nothing = gathered.first > 0;
             let Some(plan) = store.export(id) else { return };
             let files = if nothing { &[] as &[ExportedFile] } else { &plan.files };
-            export.stage = ready(gathered, spans(files, 0));
+            export.stage = gathered.with(gathered.kept_from(&plan.files), spans(files, 0));
             return;
         }
         *asked += 1;
@@ -288,16 +321,17 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         };
         let plan = self.storing.store.export(id);
         let located = plan.and_then(|plan| {
+            let kept_from = gathered.kept_from(&plan.files);
             let Some((offset, position)) = begin else {
                 // All that it lacks was truncated, and there is nothing behind that.
                 let truncated = matches!(fetched, Fetched::Nothing) && plan.files.is_empty();
-                return truncated.then(Vec::new);
+                return truncated.then(|| gathered.with(kept_from, Vec::new()));
             };
             let first = plan.files.iter().rposition(|file| file.entry.base_offset <= offset)?;
-            Some(spans(&plan.files[first..], position))
+            Some(gathered.with(kept_from, spans(&plan.files[first..], position)))
         });
         match located {
-            Some(spans) => export.stage = ready(gathered, spans),
+            Some(stage) => export.stage = stage,
             None => {
                 self.exports.all.remove(&(to, id));
                 self.say_gone(to, id, nonce);
@@ -375,7 +409,55 @@ fn spans(files: &[ExportedFile], position: u64) -> Vec<Span> {
     files.iter().zip(begins).map(span).collect()
 }
 
-fn ready(gathered: &Gathered, spans: Vec<Span>) -> Stage {
-    let head = TransferHead { install: gathered.install.clone(), first: gathered.first };
-    Stage::Ready(Box::new(Ready::new(&head, gathered.generation, spans)))
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use ng_storage::record::{RecordHeader, RecordKind};
+
+    use super::*;
+
+    fn gathered() -> Gathered {
+        let anchor = RecordHeader::of(RecordKind::Prepare, 7, &[]);
+        let install = InstallBody { anchor, state: vec![1, 2, 3] };
+        Gathered { install, generation: 2, first_offset: 14, last_offset: Some(66), first: 20 }
+    }
+
+    fn file(base_offset: u64) -> ExportedFile {
+        let (last_offset, generation) = (u64::MAX, 2);
+        let entry = SegmentEntry {
+            base_offset,
+            last_offset,
+            min_timestamp: 0,
+            max_timestamp: 0,
+            bytes: 0,
+            messages: 0,
+            generation,
+            footer: 0,
+        };
+        ExportedFile { path: PathBuf::new(), entry, bytes: 0 }
+    }
+
+    /// Once a group of three stood still: the only replica with the state had executed a truncation before it restarted, and
+    /// told the others that it still retained what that had dropped. They refused the messages as incomplete.
+    #[test]
+    fn a_sender_does_not_promise_messages_that_its_segments_have_dropped() {
+        let gathered = gathered();
+        assert_eq!(
+            gathered.kept_from(&[file(10), file(40)]),
+            14,
+            "the state dropped what the segments retain"
+        );
+        assert_eq!(gathered.kept_from(&[file(47)]), 47);
+        assert_eq!(gathered.kept_from(&[]), 67);
+        assert_eq!(Gathered { last_offset: None, first_offset: 0, ..gathered }.kept_from(&[]), 0);
+    }
+
+    #[test]
+    fn a_state_of_a_purged_generation_has_no_messages() {
+        let Stage::Ready(ready) = gathered().purged() else { panic!("nothing is to be read") };
+        let head = TransferHead::decode(&ready.head).expect("an install record").expect("a whole head");
+        assert_eq!((head.first, head.kept_from, head.install.state), (0, 67, vec![1, 2, 3]));
+        assert_eq!(ready.total, ready.head.len() as u64);
+    }
 }

@@ -193,15 +193,23 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             State::Partition(entry) => entry,
         };
-        self.begin_messages(id, &entry, head.first, messages)?;
+        let kept_from = Some(head.kept_from).filter(|from| *from >= entry.first_offset)?;
+        self.begin_messages(id, &entry, (head.first, kept_from), messages)?;
         self.transfers.incoming.get_mut(&id)?.whole = Some(head.install);
         self.go_on(id);
         Some(())
     }
 
-    /// Messages from `first` on will come. They must lead on from those that are here; those of a generation that was purged
-    /// elsewhere go, and all that were truncated, if nothing else is left there.
-    fn begin_messages(&mut self, id: u64, entry: &GroupEntry, first: u64, bytes: u64) -> Option<()> {
+    /// Messages from `first` on will come, those before `kept_from` as far as the sender still has them. They must lead on from
+    /// those that are here; those of a generation that was purged elsewhere go, and all that were truncated, if nothing else is
+    /// left there.
+    fn begin_messages(
+        &mut self,
+        id: u64,
+        entry: &GroupEntry,
+        (first, kept_from): (u64, u64),
+        bytes: u64,
+    ) -> Option<()> {
         let max = self.journal.body_bytes_max() as u64;
         let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
         let op = self.groups.get(&id)?.executed.next();
@@ -217,19 +225,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let has = if entry.purge_generation > held { 0 } else { incoming.question.offset };
         let next_offset = entry.last_offset.wrapping_add(1);
         if bytes == 0 && has < next_offset {
-            if entry.first_offset != next_offset {
+            if kept_from != next_offset {
                 return None;
             }
             store.empty(id, entry.purge_generation, next_offset, op.0, effects);
         } else if entry.purge_generation > held {
             store.purge(id, entry.purge_generation, op.0, effects);
         }
-        let whole = Whole {
-            first,
-            kept_from: entry.first_offset,
-            last_offset: next_offset.checked_sub(1),
-            gaps: entry.gaps.clone(),
-        };
+        let whole =
+            Whole { first, kept_from, last_offset: next_offset.checked_sub(1), gaps: entry.gaps.clone() };
         let batches = ReceivedBatches::new(entry.purge_generation, whole, bytes, max);
         incoming.stage = Stage::Messages(Box::new(batches));
         Some(())

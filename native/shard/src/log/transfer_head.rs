@@ -3,8 +3,8 @@
 use ng_storage::record_body::InstallBody;
 use ng_storage::refusal::Refusal;
 
-/// Two numbers.
-const FIXED: usize = 16;
+/// Three numbers.
+const FIXED: usize = 24;
 
 /// The state of a group but for its messages, and which of those follow it.
 #[derive(Debug)]
@@ -13,6 +13,9 @@ pub(super) struct TransferHead {
     pub(super) install: InstallBody,
     /// The messages from this offset on follow.
     pub(super) first: u64,
+    /// First offset that the sender retains. It exceeds the first offset of the state if the sender executed a
+    /// truncation or a purge in an earlier life and does not know yet, in this one, that it is committed.
+    pub(super) kept_from: u64,
 }
 
 impl TransferHead {
@@ -21,6 +24,7 @@ impl TransferHead {
         let mut bytes = Vec::with_capacity(FIXED + install.len());
         bytes.extend_from_slice(&(install.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&self.first.to_le_bytes());
+        bytes.extend_from_slice(&self.kept_from.to_le_bytes());
         bytes.extend_from_slice(&install);
         bytes
     }
@@ -32,8 +36,9 @@ impl TransferHead {
 
     /// Reads a whole head.
     pub(super) fn decode(bytes: &[u8]) -> Result<Option<Self>, Refusal> {
-        let (Some(first), Some(install)) = (number(bytes, 1), bytes.get(FIXED..)) else { return Ok(None) };
-        Ok(Some(Self { install: InstallBody::decode(install)?, first }))
+        let (Some(first), Some(kept_from)) = (number(bytes, 1), number(bytes, 2)) else { return Ok(None) };
+        let Some(install) = bytes.get(FIXED..) else { return Ok(None) };
+        Ok(Some(Self { install: InstallBody::decode(install)?, first, kept_from }))
     }
 }
 

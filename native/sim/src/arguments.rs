@@ -10,7 +10,7 @@ pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds 
        ng-sim --plant NAME [--seed N] [--seeds M] [WORLD]
        ng-sim --replay --seed N [--bad-disk none|N] [--plant NAME] [WORLD]
 WORLD: what is not drawn from the seed: [--nodes N] [--shards A,B,C] [--faults none|Kill,Loss,...] [--between-faults MS]
-       [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]";
+       [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]";
 
 /// More threads than any machine of ours has.
 const THREADS_MAX: u64 = 1_024;

@@ -189,5 +189,6 @@ impl World {
             self.nodes[usize::from(node)].paused_until = 0;
             self.at(self.now, Happening::Start { node });
         }
+        self.at(self.now, Happening::Look);
     }
 }

@@ -23,4 +23,5 @@ pub mod run;
 pub mod shrink;
 mod story;
 pub mod summary;
+mod vigil;
 pub mod world;

@@ -11,6 +11,7 @@ const NODES_MAX: usize = 9;
 /// More shards and groups than make a world that ends.
 const SHARDS_MAX: u16 = 64;
 const PARTITIONS_MAX: u64 = 4_096;
+const RATE_MAX: u64 = 100_000;
 
 /// The one command that lives this very world again.
 #[must_use]
@@ -25,12 +26,13 @@ pub fn words(plan: &Plan) -> String {
     let faults: Vec<String> = plan.faults.iter().map(|fault| format!("{fault:?}")).collect();
     let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
     let mut words = format!(
-        "--seed {} --shards {} --faults {} --between-faults {} --partitions {} --registrants {} --producers {} \
-         --requests {} --drops {} --bad-disk {}",
+        "--seed {} --shards {} --faults {} --between-faults {} --rate {} --partitions {} --registrants {} \
+         --producers {} --requests {} --drops {} --bad-disk {}",
         plan.seed,
         shards.join(","),
         if faults.is_empty() { "none".to_owned() } else { faults.join(",") },
         plan.between_faults,
+        plan.rate,
         plan.partitions,
         plan.registrants,
         plan.producers,
@@ -55,6 +57,7 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
         }
         "--faults" => plan.faults = faults(value)?,
         "--between-faults" => plan.between_faults = value.parse().map_err(bad)?,
+        "--rate" => plan.rate = value.parse().map_err(bad)?,
         "--partitions" => plan.partitions = value.parse().map_err(bad)?,
         "--registrants" => plan.registrants = value.parse().map_err(bad)?,
         "--producers" => plan.producers = value.parse().map_err(bad)?,
@@ -93,6 +96,8 @@ pub fn check(plan: &Plan) -> Result<(), String> {
         "a world needs a client".to_owned()
     } else if plan.between_faults == 0 {
         "between two faults passes at least a millisecond".to_owned()
+    } else if !(1..=RATE_MAX).contains(&plan.rate) {
+        format!("clients send 1 to {RATE_MAX} requests per second, not {}", plan.rate)
     } else if plan.bad_disk.is_some_and(|bad| usize::from(bad) >= nodes) {
         format!("the bad disk is that of a node from 0 to {}", nodes - 1)
     } else if let Some(fault) = destroyer(plan).filter(|_| nodes < 3) {
@@ -152,6 +157,7 @@ mod tests {
             plan.faults.truncate(1);
             plan.requests_max = seed;
             plan.drops = !plan.drops;
+            plan.rate += 1;
             plan.shards = vec![1, 2];
             plan.bad_disk = None;
             assert_eq!(back(&words(&plan)), plan);

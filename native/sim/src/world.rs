@@ -12,7 +12,7 @@ use ng_wire::replica::Op;
 use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
 use crate::dropping::begin_dropping;
-use crate::judges::{History, Messages, Promises, Verdict};
+use crate::judges::{History, Messages, Promises, Standstill, Verdict};
 use crate::node::{MILLI, Node, Shard};
 use crate::plan::{Fault, Plan};
 use crate::story::Story;
@@ -38,6 +38,7 @@ pub(crate) enum Happening {
     Silence,
     Start { node: u8 },
     Heal { node: u8 },
+    Look,
 }
 
 /// What a world came to.
@@ -73,6 +74,7 @@ pub struct World {
     history: History,
     promises: Promises,
     messages: Messages,
+    pub(crate) standstill: Standstill,
     pub(crate) story: Story,
     /// Groups that cannot be decided, and when that was said last.
     undecidable: BTreeMap<u64, u64>,
@@ -107,6 +109,7 @@ impl World {
             history: History::default(),
             promises: Promises::default(),
             messages: Messages::default(),
+            standstill: Standstill::default(),
             story: Story::new(told),
             undecidable: BTreeMap::new(),
             healed: false,
@@ -235,6 +238,7 @@ impl World {
             Happening::Silence => self.end_dropping(),
             Happening::Start { node } => self.start(node)?,
             Happening::Heal { node } => self.heal(node),
+            Happening::Look => self.look_for_standstill()?,
         }
         Ok(())
     }
@@ -425,8 +429,13 @@ impl World {
 
     /// Whether a group halted loudly, and may: what one node tore apart and another lost with its disk no vote can tell.
     pub(crate) fn is_halted(&self, group: u64) -> bool {
+        self.is_halted_at(group, self.plan.end * MILLI)
+    }
+
+    /// Whether it has halted by this moment and says so again and again.
+    pub(crate) fn is_halted_at(&self, group: u64, moment: u64) -> bool {
         let said = self.undecidable.get(&group).copied();
-        self.plan.bad_disk.is_some() && said.is_some_and(|said| said + 1_500 * MILLI > self.plan.end * MILLI)
+        self.plan.bad_disk.is_some() && said.is_some_and(|said| said + 1_500 * MILLI > moment)
     }
 
     /// At the end all nodes have executed the same, everything, and every client was answered.
@@ -480,7 +489,7 @@ impl World {
     }
 
     /// Where every replica stands.
-    fn sketch(&self) -> String {
+    pub(crate) fn sketch(&self) -> String {
         let mut lines = Vec::new();
         for group in self.groups() {
             for node in &self.nodes {

@@ -52,6 +52,7 @@ fn nonsense_is_refused_with_a_sentence() {
         ("--replay --seed 1 --partitions 0", "a world has 1 to 4096 partitions, not 0"),
         ("--replay --seed 1 --registrants 0 --producers 0", "a world needs a client"),
         ("--drops often", "--drops is yes or no, not \"often\""),
+        ("--rate 0", "clients send 1 to 100000 requests per second, not 0"),
         ("--between-faults 0", "between two faults passes at least a millisecond"),
     ];
     for (words, sentence) in cases {

@@ -3,10 +3,12 @@
 mod history;
 mod promises;
 mod segments;
+mod standstill;
 
 pub use history::History;
 pub use promises::Promises;
 pub use segments::Messages;
+pub use standstill::Standstill;
 
 /// What a judge found.
 #[derive(Clone, Debug, PartialEq, Eq)]

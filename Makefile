@@ -29,11 +29,15 @@ PYTEST := $(BIN)/python -m pytest
 RUST_CLIENT := tests/rust_client/Cargo.toml
 RUST_CLIENT_FETCH = cargo fetch --quiet --manifest-path $(RUST_CLIENT) --locked --target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FUZZ_SECONDS ?= 600
+# `make damage SEED=n TRIALS=m`.
+TRIALS ?= 2000
 # `make sim SEED=n SEEDS=m`, `make sim-long SECONDS=s`.
 SIM := cargo run --quiet $(CARGO_CI) -p ng-sim
 SEED ?= 1
 SEEDS ?= 100
 SECONDS ?= 600
+# `make damage SEED=n TRIALS=m`.
+TRIALS ?= 2000
 # `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
 GENERATED ?= .
 GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md docs/metrics.md
@@ -46,7 +50,7 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run spark test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants wheel release lock clean help preflight
+.PHONY: build run spark test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants damage wheel release lock clean help preflight
 
 # Tests start thousands of interpreters: where PYTHONDONTWRITEBYTECODE is set, each of them would compile every module.
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
@@ -135,6 +139,9 @@ sim-long: | preflight ## live simulated worlds for SECONDS seconds, and sum up i
 sim-plants: | preflight ## look for each planted bug among 200 simulated worlds from a random seed on
 	NG_SIM_PLANT_SEED=$$(date +%s) NG_SIM_PLANT_WORLDS=200 \
 	  cargo test -p ng-sim --features plants --test planted $(CARGO_CI) --no-fail-fast
+
+damage: build ## damage one file of a data directory, TRIALS times from SEED on, and judge each answer of the server
+	$(BIN)/python -m tests.support.damage --seed $(SEED) --trials $(TRIALS)
 
 wheel: $(VENV)/.python ## build an LTO wheel into dist
 	$(DROP_STRAY_HEADER)

@@ -131,8 +131,12 @@ class Node:
         """Starts the process and returns once it is ready."""
         self.launch()
         assert self.notify.wait_for("READY=1", self.process), f"not ready: {self.stderr()}{self.stdout()}"
-        self.endpoints = json.loads((self.runtime / "endpoints.json").read_text())
+        self.read_endpoints()
         return self
+
+    def read_endpoints(self) -> None:
+        """Learns the addresses of a server that is ready."""
+        self.endpoints = json.loads((self.runtime / "endpoints.json").read_text())
 
     def restart(
         self, settings: Mapping[str, str | None] | None = None, *, under: Sequence[str | Path] = ()

@@ -12,7 +12,7 @@ from tests.support.batches import BATCH_HEADER_BYTES, by_number, name8, number, 
 from tests.support.frames import COMMAND, Reply, Request
 from tests.support.raw import RawClient
 
-__all__ = ["Message", "Place", "TopicClient", "TopicFigures", "base_offset", "messages_in"]
+__all__ = ["Message", "Place", "TopicClient", "TopicFigures", "base_offset", "messages_in", "polled_messages"]
 
 _POLL, _SEND, _GET_OFFSET, _STORE_OFFSET = 100, 101, 120, 121
 _CREATE_STREAM, _GET_TOPIC, _GET_TOPICS, _CREATE_TOPIC, _DELETE_TOPIC, _PURGE_TOPIC = (
@@ -151,22 +151,19 @@ class TopicClient:
         self, place: Place, partition: int, offset: int, count: int, consumer: int, *, commits: bool = False
     ) -> list[Message]:
         """The messages from an offset on."""
-        body = _read(self._ask_poll(place, partition, offset, count, consumer, commits=commits))
-        of, current, number_of = struct.unpack_from("<IQI", body)
-        messages = list(messages_in(memoryview(body)[16:]))
-        assert (of, number_of) == (partition, len(messages))
-        assert not messages or (messages[0].offset >= offset and messages[-1].offset <= current)
-        return messages
+        reply = self.ask_poll(place, partition, offset, count, consumer, commits=commits)
+        return polled_messages(reply, partition, offset)
+
+    def ask_poll(
+        self, place: Place, partition: int, offset: int, count: int, consumer: int, *, commits: bool = False
+    ) -> Reply:
+        """Polls from an offset on; the answer may be a refusal."""
+        chosen = struct.pack("<BIBQIB", 1, partition, _BY_OFFSET, offset, count, commits)
+        return self.ask(_POLL, _consumer(consumer) + place.identifiers + chosen)
 
     def poll_status(self, place: Place, partition: int, offset: int, consumer: int) -> int:
         """The status of a poll of one message."""
-        return self._ask_poll(place, partition, offset, 1, consumer, commits=False).status
-
-    def _ask_poll(
-        self, place: Place, partition: int, offset: int, count: int, consumer: int, *, commits: bool
-    ) -> Reply:
-        chosen = struct.pack("<BIBQIB", 1, partition, _BY_OFFSET, offset, count, commits)
-        return self.ask(_POLL, _consumer(consumer) + place.identifiers + chosen)
+        return self.ask_poll(place, partition, offset, 1, consumer).status
 
     def store_offset(self, place: Place, partition: int, consumer: int, offset: int) -> Reply:
         """Stores an offset and waits until it is safe; the answer may be a refusal."""
@@ -178,6 +175,16 @@ class TopicClient:
         asked = _consumer(consumer) + place.identifiers + struct.pack("<BI", 1, partition)
         body = _read(self.ask(_GET_OFFSET, asked))
         return int(struct.unpack("<IQQ", body)[2]) if body else None
+
+
+def polled_messages(reply: Reply, partition: int, offset: int) -> list[Message]:
+    """The messages that a poll from an offset on was answered with."""
+    body = _read(reply)
+    of, current, number_of = struct.unpack_from("<IQI", body)
+    messages = list(messages_in(memoryview(body)[16:]))
+    assert (of, number_of) == (partition, len(messages))
+    assert not messages or (messages[0].offset >= offset and messages[-1].offset <= current)
+    return messages
 
 
 def base_offset(reply: Reply) -> int:

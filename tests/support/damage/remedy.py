@@ -1,0 +1,94 @@
+"""A refused start: the sentence must name a damaged file and a remedy, which is then followed."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from tests.support.damage.recovery import accept_losses, list_losses
+from tests.support.damage.template import copy_tree
+
+__all__ = ["Followed", "Refusal", "Remedy", "follow"]
+
+_STATUSES: Final = (65, 74, 78)
+_RECOVER: Final = re.compile(r"`server-ng recover [^`]+`")
+_DELETE: Final = re.compile(r"\b(?:Remove|Delete|Move) (?P<path>/\S+?)(?: away)?(?=[,.;]?(?:\s|$))")
+_RESTORE: Final = re.compile(r"[Rr]estore|Put the files back")
+_WHOLE: Final = re.compile(r"[Rr]estore the (?:whole )?(?:data )?directory")
+_PATH: Final = re.compile(r"(?P<path>/[^\s:`',]+)")
+
+
+class Remedy(StrEnum):
+    """What a refusal tells an operator to do."""
+
+    ACCEPT = "accept losses"
+    DELETE = "delete the file"
+    RESTORE_FILE = "restore the file"
+    RESTORE_ALL = "restore the directory"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A start that ended by itself."""
+
+    status: int
+    said: str
+
+    def complaints(self, data: Path, touched: Sequence[Path | str]) -> list[str]:
+        """What is wrong with the refusal itself."""
+        found = []
+        if self.status not in _STATUSES:
+            found.append(f"a start ended with status {self.status}: {self.said}")
+        elif not self._names(data, touched):
+            found.append(f"no damaged file is named: {self.said}")
+        return found
+
+    def _names(self, data: Path, touched: Sequence[Path | str]) -> bool:
+        """Whether the sentence, or the list of losses that it points to, names a damaged file."""
+        said = self.said
+        if _RECOVER.search(said):
+            said += list_losses(data).stdout
+        return any(str(data / path) in said for path in touched)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A remedy that was followed."""
+
+    remedy: Remedy
+    accepted: tuple[str, ...] = ()
+    """Names of accepted losses."""
+
+
+def follow(refusal: Refusal, data: Path, backup: Path) -> Followed | None:
+    """Does what the refusal says; nothing if it names no remedy. The backup was made before the damage."""
+    if _RECOVER.search(refusal.said):
+        accepted = accept_losses(data)
+        if accepted:
+            return Followed(Remedy.ACCEPT, accepted)
+    delete = _DELETE.search(refusal.said)
+    if delete is not None:
+        Path(delete["path"]).unlink()
+        return Followed(Remedy.DELETE)
+    if _WHOLE.search(refusal.said):
+        shutil.rmtree(data)
+        copy_tree(backup, data)
+        return Followed(Remedy.RESTORE_ALL)
+    if _RESTORE.search(refusal.said):
+        _restore_files(refusal.said, data, backup)
+        return Followed(Remedy.RESTORE_FILE)
+    return None
+
+
+def _restore_files(said: str, data: Path, backup: Path) -> None:
+    """Restores each file that the sentence names and the backup has."""
+    restored = []
+    for found in _PATH.finditer(said):
+        path = Path(found["path"].rstrip("."))
+        if path.is_relative_to(data) and (backup / path.relative_to(data)).is_file():
+            restored.append(path)
+            shutil.copy2(backup / path.relative_to(data), path)
+    assert restored, f"restore which file? {said}"

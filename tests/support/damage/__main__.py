@@ -1,11 +1,13 @@
 """The damage sweep from a shell: `make damage TRIALS=2000 SEED=1`, or one trial again."""
 
 import argparse
+import shlex
 import shutil
 import sys
 import time
 from pathlib import Path
 
+from tests.support.damage.file_kind import FileKind
 from tests.support.damage.sweep import Sweep
 from tests.support.damage.table import render
 from tests.support.damage.template_builder import build_templates
@@ -23,10 +25,13 @@ def main() -> int:
     )
     parser.add_argument("--keep", action="store_true", help="keep the directories of trials that fail")
     parser.add_argument("--rebuild", action="store_true", help="build the templates again")
+    parser.add_argument(
+        "--only", action="append", type=FileKind, metavar="KIND", help="a kind of file (repeatable)"
+    )
     asked = parser.parse_args()
     folder = asked.folder.absolute() / f"seed-{asked.seed}"
     prepare(folder, asked.seed, rebuild=asked.rebuild)
-    sweep = Sweep(folder, asked.seed, asked.keep)
+    sweep = Sweep(folder, asked.seed, asked.keep, tuple(asked.only or FileKind))
     return show(sweep, asked.first, asked.trials)
 
 
@@ -59,7 +64,12 @@ def show(sweep: Sweep, first: int, trials: int) -> int:
 def describe_failure(sweep: Sweep, number: int, verdict: Verdict) -> str:
     """The story of a failure, and the command that repeats the trial."""
     folder = sweep.folder.parent
-    command = f"--folder {folder} --seed {sweep.seed} --first {number} --trials 1 --keep"
+    only = (
+        "".join(f" --only {shlex.quote(kind)}" for kind in sweep.kinds)
+        if sweep.kinds != tuple(FileKind)
+        else ""
+    )
+    command = f"--folder {folder} --seed {sweep.seed} --first {number} --trials 1 --keep{only}"
     lines = [
         f"trial {number}: {verdict.cell.template}: {verdict.fault}",
         *(f"    {complaint}" for complaint in verdict.complaints),

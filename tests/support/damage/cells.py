@@ -1,7 +1,7 @@
 """The cells of a sweep: which fault of which kind of file in which history, in an order of the seed."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -28,10 +28,14 @@ class Cells:
     ordered: tuple[Cell, ...]
 
     @classmethod
-    def of(cls, templates: Sequence[Template], seed: int) -> Self:
+    def of(cls, templates: Sequence[Template], seed: int, kinds: Collection[FileKind]) -> Self:
         """Rounds: each takes every kind of file once, with the next fault and the next history."""
         dice = random.Random(f"cells-{seed}")
-        queues = {kind: _queue(templates, kind, number, dice) for number, kind in enumerate(FileKind)}
+        queues = {
+            kind: _queue(templates, kind, number, dice)
+            for number, kind in enumerate(FileKind)
+            if kind in kinds
+        }
         ordered = []
         while any(queues.values()):
             ordered += [queue.pop(0) for queue in queues.values() if queue]

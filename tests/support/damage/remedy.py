@@ -16,7 +16,11 @@ __all__ = ["Followed", "Refusal", "Remedy", "follow"]
 _STATUSES: Final = (65, 74, 78)
 _RECOVER: Final = re.compile(r"`server-ng recover [^`]+`")
 _DELETE: Final = re.compile(r"\b(?:Remove|Delete|Move) (?P<path>/\S+?)(?: away)?(?=[,.;]?(?:\s|$))")
-_RESTORE: Final = re.compile(r"[Rr]estore|Put the files back")
+_RESTORE: Final = re.compile(r"[Rr]estore|Put the (?:files|newest superblock) back")
+_STRAYS: Final = re.compile(r"Give each file of it its own name and content back")
+_JOURNAL: Final = re.compile(r"[Jj]ournal in (?P<path>/\S+)")
+_WRONG_FILE: Final = re.compile(r"(?P<name>journal-\d{8}) (?:is of|is one more|holds)")
+_JOURNAL_FILE: Final = re.compile(r"journal-\d{8}")
 _WHOLE: Final = re.compile(r"[Rr]estore the (?:whole )?(?:data )?directory")
 _PATH: Final = re.compile(r"(?P<path>/[^\s:`',]+)")
 
@@ -26,6 +30,7 @@ class Remedy(StrEnum):
 
     ACCEPT = "accept losses"
     DELETE = "delete the file"
+    MOVE = "move the file away"
     RESTORE_FILE = "restore the file"
     RESTORE_ALL = "restore the directory"
 
@@ -51,7 +56,8 @@ class Refusal:
         said = self.said
         if _RECOVER.search(said):
             said += list_losses(data).stdout
-        return any(str(data / path) in said for path in touched)
+        named = set(_PATH.findall(said)) | {str(path) for path in _journal_files(said)}
+        return any(str(data / path) in {name.rstrip(".") for name in named} for path in touched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,15 @@ class Followed:
     """Names of accepted losses."""
 
 
-def follow(refusal: Refusal, data: Path, backup: Path) -> Followed | None:
-    """Does what the refusal says; nothing if it names no remedy. The backup was made before the damage."""
+def follow(refusal: Refusal, data: Path, backup: Path, *, has_copy: bool) -> Followed | None:
+    """Does what the refusal says; nothing if it names no remedy.
+
+    The backup was made before the damage. An operator without a copy uses it only if nothing else is offered.
+    """
+    if _STRAYS.search(refusal.said):
+        return _sort_out(refusal.said, data, backup, has_copy=has_copy)
+    if has_copy and _WHOLE.search(refusal.said):
+        return _restore_all(data, backup)
     if _RECOVER.search(refusal.said):
         accepted = accept_losses(data)
         if accepted:
@@ -74,13 +87,39 @@ def follow(refusal: Refusal, data: Path, backup: Path) -> Followed | None:
         Path(delete["path"]).unlink()
         return Followed(Remedy.DELETE)
     if _WHOLE.search(refusal.said):
-        shutil.rmtree(data)
-        copy_tree(backup, data)
-        return Followed(Remedy.RESTORE_ALL)
+        return _restore_all(data, backup)
     if _RESTORE.search(refusal.said):
         _restore_files(refusal.said, data, backup)
         return Followed(Remedy.RESTORE_FILE)
     return None
+
+
+def _restore_all(data: Path, backup: Path) -> Followed:
+    shutil.rmtree(data)
+    copy_tree(backup, data)
+    return Followed(Remedy.RESTORE_ALL)
+
+
+def _journal_files(said: str) -> list[Path]:
+    """The files of a journal that a sentence about its directory names."""
+    directory = _JOURNAL.search(said)
+    return [Path(directory["path"]) / name for name in _JOURNAL_FILE.findall(said)] if directory else []
+
+
+def _sort_out(said: str, data: Path, backup: Path, *, has_copy: bool) -> Followed:
+    """Gives files of a journal their content back, or moves the wrong files away."""
+    if not has_copy:
+        directory = _journal_files(said)[0].parent
+        for found in _WRONG_FILE.finditer(said):
+            (directory / found["name"]).unlink()
+        return Followed(Remedy.MOVE)
+    for path in _journal_files(said):
+        kept = backup / path.relative_to(data)
+        if kept.is_file():
+            shutil.copy2(kept, path)
+        else:
+            path.unlink()
+    return Followed(Remedy.RESTORE_FILE)
 
 
 def _restore_files(said: str, data: Path, backup: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.damage.cells import Cells
+from tests.support.damage.file_kind import FileKind
 from tests.support.damage.template import Template
 from tests.support.damage.trial import Outcome, Verdict, run_trial
 
@@ -28,11 +29,12 @@ class Sweep:
     folder: Path
     seed: int
     keeps_failures: bool = False
+    kinds: tuple[FileKind, ...] = tuple(FileKind)
 
     @property
     def cells(self) -> Cells:
         """What the trials walk through."""
-        return Cells.of(self._templates(), self.seed)
+        return _cells(self.folder, self.seed, self.kinds)
 
     def run(self, first: int, trials: int) -> Iterator[tuple[int, Verdict]]:
         """Runs trials by their numbers; each verdict with the number, in the order in which they began."""
@@ -54,7 +56,7 @@ class Sweep:
         dice = random.Random(f"{self.seed}-{number}")
         # A node shows its log when it is closed, which is of use to nothing but a trial that failed.
         with contextlib.redirect_stdout(io.StringIO()):
-            verdict = run_trial(_cells(self.folder, self.seed).at(number), templates, dice, folder)
+            verdict = run_trial(self.cells.at(number), templates, dice, folder)
         if verdict.outcome is not Outcome.FORBIDDEN or not self.keeps_failures:
             shutil.rmtree(folder)
         return verdict
@@ -69,5 +71,5 @@ def _load(folder: Path) -> tuple[Template, ...]:
 
 
 @cache
-def _cells(folder: Path, seed: int) -> Cells:
-    return Cells.of(_load(folder), seed)
+def _cells(folder: Path, seed: int, kinds: tuple[FileKind, ...]) -> Cells:
+    return Cells.of(_load(folder), seed, kinds)

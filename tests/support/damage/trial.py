@@ -31,6 +31,10 @@ _REFUSALS_MAX: Final = 4
 """A swap or a duplicate may be refused once for each of its files."""
 
 
+_COPIES: Final = 0.4
+"""The share of operators with a copy, where a refusal has a remedy for those without one, too."""
+
+
 class Outcome(StrEnum):
     """The end of a trial."""
 
@@ -84,6 +88,7 @@ class _Trial:
         self._expected = expect(template, self._touched)
         self._followed: list[Followed] = []
         self._fenced = False
+        self._has_copy = dice.random() < _COPIES
 
     def run(self) -> Outcome:
         """Two or three lives; stale data of the first may come to light in the last."""
@@ -117,7 +122,7 @@ class _Trial:
             if wrong:
                 raise _FailedError(*(Complaint(Forbidden.REFUSAL, story) for story in wrong))
             try:
-                followed = follow(refusal, self._node.data, self._template.data)
+                followed = follow(refusal, self._node.data, self._template.data, has_copy=self._has_copy)
             except (AssertionError, OSError) as error:
                 story = f"the remedy does not work: {error}; {refusal.said}"
                 raise _FailedError(Complaint(Forbidden.REFUSAL, story)) from error
@@ -127,7 +132,7 @@ class _Trial:
             self._followed.append(followed)
             if followed.remedy is Remedy.ACCEPT:
                 self._expected.may_lose |= may_lose(self._template, followed.accepted)
-            else:
+            elif followed.remedy in (Remedy.RESTORE_FILE, Remedy.RESTORE_ALL):
                 # The backup has everything again.
                 self._expected.fences.clear()
 

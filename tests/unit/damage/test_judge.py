@@ -140,11 +140,14 @@ def test_a_remedy_is_followed_to_the_letter(tmp_path: Path) -> None:
     for folder in (data, backup):
         folder.mkdir()
         (folder / "LAYOUT").write_text(folder.name)
-    assert follow(Refusal(65, f"{data}/LAYOUT is damaged. Look at the disk."), data, backup) is None
+
+    def followed(said: str) -> bool:
+        return follow(Refusal(65, said.format(data=data)), data, backup, has_copy=False) is not None
+
+    assert not followed("{data}/LAYOUT is damaged. Look at the disk.")
     assert (data / "LAYOUT").read_text() == "data"
-    restored = follow(Refusal(65, f"{data}/LAYOUT: checksum. Restore it from a copy."), data, backup)
-    assert restored is not None
+    assert followed("{data}/LAYOUT: checksum. Restore it from a copy.")
     assert (data / "LAYOUT").read_text() == "backup"
     (data / "journal-7").write_text("")
-    assert follow(Refusal(65, f"A file too many. Remove {data}/journal-7, then start."), data, backup)
+    assert followed("One file too many. Remove {data}/journal-7, then start.")
     assert not (data / "journal-7").exists()

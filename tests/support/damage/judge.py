@@ -51,6 +51,8 @@ class Expectation:
     ledger: Ledger
     fences: list[OffsetRange] = field(default_factory=list)
     """Ranges whose file is damaged: a typed refusal is allowed."""
+    given_up: dict[PartitionKey, dict[int, int]] = field(default_factory=dict)
+    """Messages of accepted losses. A segment that still has them may serve them."""
     may_lose: set[PartitionKey] = field(default_factory=set)
     """Partitions whose losses an operator has accepted and no reading has settled yet."""
 
@@ -59,6 +61,7 @@ class Expectation:
         for key in self.may_lose:
             partition, found = self.ledger.partitions[key], reading[key]
             served = {message.offset for message in found.messages} | found.refused.keys()
+            self.given_up.setdefault(key, {}).update(partition.messages)
             partition.messages = {
                 offset: digest for offset, digest in partition.messages.items() if offset in served
             }
@@ -79,7 +82,7 @@ def _judge_partition(
     expectation: Expectation, key: PartitionKey, partition: PartitionLedger, reading: PartitionReading
 ) -> Iterator[Complaint]:
     excused = key in expectation.may_lose
-    yield from _bytes(key, partition.messages, reading)
+    yield from _bytes(key, expectation.given_up.get(key, {}) | partition.messages, reading)
     yield from _refusals(key, reading.refused, expectation.fences)
     if excused:
         return

@@ -31,6 +31,7 @@ _REFUSALS_MAX: Final = 4
 """A swap or a duplicate may be refused once for each of its files."""
 
 
+_DAMAGE_EVENTS: Final = ("messages_damaged", "messages_fenced")
 _COPIES: Final = 0.4
 """The share of operators with a copy, where a refusal has a remedy for those without one, too."""
 
@@ -190,12 +191,8 @@ class _Trial:
         ]
 
     def _named(self) -> set[PartitionKey]:
-        lines = self._node.log("messages_damaged")
-        return {
-            PartitionKey(line["stream"], line["topic"], line["partition"])
-            for line in lines
-            if "topic" in line
-        }
+        lines = [line for event in _DAMAGE_EVENTS for line in self._node.log(event) if "topic" in line]
+        return {PartitionKey(line["stream"], line["topic"], line["partition"]) for line in lines}
 
     def _send(self, client: TopicClient) -> None:
         """One message to each partition, whose offset nothing had before."""

@@ -305,6 +305,53 @@ def test_without_layout_nothing_is_founded_over_the_shards(stopped: Node) -> Non
     assert str(file) in refused(stopped, DAMAGED)
 
 
+def test_an_older_layout_is_named_beside_the_file_it_names(start_node: StartNode) -> None:
+    unpinned = {"system.sharding.pin_cores": "false"}
+    node = start_node(settings={**unpinned, "system.sharding.cpu_allocation": "2"})
+    assert node.terminate() == 0
+    file = node.data / "LAYOUT"
+    older = file.read_bytes()
+    node.restart({"system.sharding.cpu_allocation": "1"})
+    assert node.terminate() == 0
+    newer = file.read_bytes()
+    file.write_bytes(older)
+    said = refused(node, DAMAGED)
+    assert f"{file} names it" in said
+    assert str(shard(node) / "superblock") in said
+    file.write_bytes(newer)
+    assert node.start().terminate() == 0
+
+
+def test_a_layout_of_another_directory_is_named_beside_the_superblock(
+    start_node: StartNode, make_node: StartNode
+) -> None:
+    node, other = start_node(), make_node().start()
+    for each in (node, other):
+        assert each.terminate() == 0
+    file = node.data / "LAYOUT"
+    shutil.copy(other.data / "LAYOUT", file)
+    said = refused(node, DAMAGED)
+    assert f"{shard(node) / 'superblock'} belongs to another cluster or node than {file}" in said
+
+
+def test_an_older_superblock_is_named_beside_the_manifest_that_it_names(start_node: StartNode) -> None:
+    node = start_node()
+    log_in(node)
+    assert node.terminate() == 0
+    file = shard(node) / "superblock"
+    older = file.read_bytes()
+    (manifest,) = shard(node).glob("manifest-*")
+    node.restart()
+    log_in(node)
+    assert node.terminate() == 0
+    newer = file.read_bytes()
+    file.write_bytes(older)
+    said = refused(node, DAMAGED)
+    assert f"{manifest} is missing, and {file} names it" in said
+    file.write_bytes(newer)
+    assert node.start().terminate() == 0
+
+
 @pytest.mark.parametrize(
     ("key", "value", "numbers"),
     [

@@ -100,11 +100,11 @@ impl<E: Environment> Directory<E> {
     /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its log.
     pub fn open_log(&self, driver: &mut E::Driver, shard: ShardId) -> Result<NodeLog<E>, Ending> {
         let opened = self.storage.open_shard(driver, &self.layout, u32::from(shard.0))?;
-        let files = opened.home.directory().to_owned();
         let metadata =
             opened.entries.iter().find(|entry| entry.group == METADATA).map(|entry| entry.anchor.op);
         let metadata_state =
             metadata.map(|op| self.storage.metadata_state(driver, METADATA, op)).transpose()?;
+        let state = self.storage.home().group(METADATA).state(metadata.unwrap_or(0));
         let shards = u16::try_from(self.layout.shard_count).unwrap_or(u16::MAX);
         let slots = self.settings.genesis.client_table_slots;
         let parts = LogParts {
@@ -148,7 +148,7 @@ impl<E: Environment> Directory<E> {
             first_token: LOG_TOKEN,
         };
         let started = ShardLog::start(parts, driver);
-        let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &files))?;
+        let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &state))?;
         log.set_retention_limits(self.retention);
         log.set_poll_limits(PollLimits::within(&self.memory));
         log.set_spare_bytes_max(self.memory.spares / 2);

@@ -60,14 +60,14 @@ fn genesis_sentence(error: &BootError) -> Option<String> {
 }
 
 impl Ending {
-    /// The log of a shard with its files in `directory` did not start.
-    pub fn of_log(refusal: &LogRefusal, directory: &Path) -> Self {
-        let shown = directory.display();
+    /// The log of a shard did not start; `state` is the file of its metadata.
+    pub fn of_log(refusal: &LogRefusal, state: &Path) -> Self {
         match refusal {
             LogRefusal::State(group) => {
                 let reason = format!(
-                    "the state of group {group:016x} that the manifest in {shown} names cannot be read. Restore the data \
-                     directory from a copy that was made while the server was stopped"
+                    "{}: not the state of group {group:016x} that the manifest names. Restore the data directory from a copy \
+                     that was made while the server was stopped",
+                    state.display()
                 );
                 Self::new(ExitStatus::DamagedData, reason)
             }

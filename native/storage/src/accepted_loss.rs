@@ -4,6 +4,7 @@
 //! lost and a manifest newer than it: whatever a start before then did not finish, the next one does in the same way.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use ng_io::Environment;
 use ng_wire::primitive::{put_u64, put_u128};
@@ -134,7 +135,11 @@ pub fn accept<E: Environment>(environment: &E, home: &Home, names: &[String]) ->
     let is_only = names.iter().all(|name| found().any(|loss| loss.name == *name));
     if !is_all || !is_only {
         let losses = found().map(|loss| loss.name.clone()).collect();
-        return Err(BootError::OtherLoss { path: home.root().to_owned(), losses });
+        return Err(BootError::OtherLoss {
+            path: home.root().to_owned(),
+            data: home.root().to_owned(),
+            losses,
+        });
     }
     let mut driver = environment.driver(DRIVER).map_err(BootError::io(home.root()))?;
     let mut hands = Hands::new(environment, &mut driver, 0);
@@ -153,6 +158,7 @@ pub fn accept<E: Environment>(environment: &E, home: &Home, names: &[String]) ->
 /// Goes on over what was accepted, if anything was. Returns how many offsets each partition has to skip.
 pub(crate) fn take<E: Environment>(
     hands: &mut Hands<'_, E>,
+    data: &Path,
     home: &ShardHome,
     superblock: &Superblock,
     entries: &[GroupEntry],
@@ -162,7 +168,7 @@ pub(crate) fn take<E: Environment>(
     let Some(bytes) = hands.read(path.clone())? else { return Ok(0) };
     let accepted = AcceptedLoss::decode(&bytes).map_err(BootError::refused(&path))?;
     if accepted.journal != superblock.journal {
-        return Err(BootError::Foreign { path, what: "journal" });
+        return Err(BootError::Foreign { path, what: "journal", beside: home.superblock() });
     }
     let cuts = recovered.cuts(&anchors(entries));
     let losses = name_all(superblock.shard, entries, recovered, &cuts);
@@ -172,7 +178,7 @@ pub(crate) fn take<E: Environment>(
     }
     if losses.iter().any(|loss| !loss.acceptable || !accepted.names.contains(&loss.name)) {
         let losses = losses.into_iter().map(|loss| loss.name).collect();
-        return Err(BootError::OtherLoss { path: home.directory().to_owned(), losses });
+        return Err(BootError::OtherLoss { path, data: data.to_owned(), losses });
     }
     recovered.take_as_lost(&cuts);
     Ok(OFFSETS_SKIPPED)
@@ -239,7 +245,8 @@ fn damaged_shards<E: Environment>(environment: &E, home: &Home) -> Result<Vec<Fo
     let layout = match directory.layout()? {
         LayoutState::Complete(layout) => layout,
         LayoutState::Nothing => {
-            return Err(BootError::Missing { path: home.layout(), named_by: "whoever wants to recover it" });
+            let named_by = "a recovery".to_owned();
+            return Err(BootError::Missing { path: home.layout(), named_by });
         }
     };
     layout.journals.iter().map(|name| find_shard(&directory, &layout, *name)).collect()

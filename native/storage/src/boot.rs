@@ -42,20 +42,22 @@ pub enum BootError {
         refusal: Refusal,
     },
     /// A file that another one names is not there.
-    #[error("{} is missing, and {named_by} names it. {RESTORE}", path.display())]
+    #[error("{} is missing, and {named_by} names it. {RESTORE_BOTH}", path.display())]
     Missing {
         /// Which file.
         path: PathBuf,
-        /// What names it.
-        named_by: &'static str,
+        /// What names it: an older copy of that may name a file that was deleted since.
+        named_by: String,
     },
     /// A file belongs elsewhere.
-    #[error("{} belongs to another {what}. Put the files back that belong together", path.display())]
+    #[error("{} belongs to another {what} than {}. {RESTORE_BOTH}", path.display(), beside.display())]
     Foreign {
         /// Which file.
         path: PathBuf,
         /// Another what.
         what: &'static str,
+        /// The file that says so. Either of the two may be the wrong one.
+        beside: PathBuf,
     },
     /// There are shards, or groups, and nothing says which of them count.
     #[error("{} is missing beside {}. Restore it, or move the whole directory away to begin anew",
@@ -85,11 +87,15 @@ pub enum BootError {
         configured: u64,
     },
     /// The loss that was accepted is not the one there is.
-    #[error("{}: lost: {}. That is not what was accepted: `server-ng recover` tells what may be", path.display(),
-        if losses.is_empty() { "nothing".to_owned() } else { losses.join(", ") })]
+    #[error(
+        "{}: the accepted losses do not match the actual ones ({}). Run `server-ng recover {}` to list those, and accept \
+         exactly them", path.display(), if losses.is_empty() { "none".to_owned() } else { losses.join(", ") }, data.display()
+    )]
     OtherLoss {
-        /// The directory.
+        /// The file of accepted losses, or the data directory.
         path: PathBuf,
+        /// The data directory.
+        data: PathBuf,
         /// What is lost, each by name.
         losses: Vec<String>,
     },
@@ -168,7 +174,7 @@ pub enum BootError {
     NotAlone(PathBuf),
 }
 
-const RESTORE: &str = "Restore it from a copy, or let the node begin anew";
+const RESTORE_BOTH: &str = "Restore both from one copy that was made while the server was stopped";
 
 const fn remedy_of(refusal: Refusal) -> &'static str {
     match refusal.reason {
@@ -287,13 +293,14 @@ impl<'a, E: Environment> Hands<'a, E> {
     pub(crate) fn open_superblock(
         &mut self,
         path: &Path,
+        layout: &Path,
         direct: bool,
     ) -> Result<(Handle, Elected), BootError> {
         let options = FileOptions { create: false, direct, lock: true, ..FileOptions::WRITE };
         let opened = open_when_free(self.environment, self.driver, path, options);
         let handle = opened.map_err(|error| {
             if error.is_absent() {
-                return BootError::Missing { path: path.to_owned(), named_by: "LAYOUT" };
+                return BootError::Missing { path: path.to_owned(), named_by: layout.display().to_string() };
             }
             BootError::io(path)(error)
         })?;
@@ -340,7 +347,7 @@ impl<'a, E: Environment> Hands<'a, E> {
         let unexpected = |fault| match fault {
             SuperblockFault::Io(error) => BootError::io(path)(error),
             SuperblockFault::Busy | SuperblockFault::Failed => {
-                BootError::Foreign { path: path.to_owned(), what: "start" }
+                BootError::Foreign { path: path.to_owned(), what: "start", beside: path.to_owned() }
             }
         };
         let mut step = begun.map_err(unexpected)?;

@@ -166,7 +166,8 @@ impl<E: Environment> DataDirectory<E> {
         if recovered.is_shattered(&self.settings.journal) {
             return Err(BootError::Shattered { path: home.directory().to_owned() });
         }
-        let offsets_skipped = accepted_loss::take(hands, home, superblock, entries, recovered)?;
+        let offsets_skipped =
+            accepted_loss::take(hands, self.home.root(), home, superblock, entries, recovered)?;
         if !superblock.member.is_standalone() {
             let refused = (offsets_skipped > 0).then(|| BootError::NotAlone(home.accepted_loss()));
             return refused.map_or(Ok(0), Err);
@@ -188,11 +189,12 @@ impl<E: Environment> DataDirectory<E> {
         let mut hands = Hands::new(&self.environment, driver, self.settings.first_token);
         let path = self.home.group(group).state(op);
         let Some(bytes) = hands.read(path.clone())? else {
-            return Err(BootError::Missing { path, named_by: "the manifest" });
+            return Err(BootError::Missing { path, named_by: "the manifest".to_owned() });
         };
         let state = MetadataState::decode(&bytes).map_err(BootError::refused(&path))?;
         if (state.group, state.op) != (group, op) {
-            return Err(BootError::Foreign { path, what: "group or op" });
+            let beside = self.home.group(group).directory();
+            return Err(BootError::Foreign { path, what: "group or op", beside });
         }
         Ok(state)
     }
@@ -236,9 +238,9 @@ impl<E: Environment> DataDirectory<E> {
         name: JournalName,
     ) -> Result<(Handle, SuperblockWriter), BootError> {
         let path = home.superblock();
-        let (file, elected) = hands.open_superblock(&path, self.settings.direct)?;
+        let (file, elected) = hands.open_superblock(&path, &self.home.layout(), self.settings.direct)?;
         let found = &elected.superblock;
-        let foreign = |what| Err(BootError::Foreign { path: path.clone(), what });
+        let foreign = |what| Err(BootError::Foreign { path: path.clone(), what, beside: self.home.layout() });
         if (found.cluster, found.node, found.member) != (layout.cluster, layout.node, layout.member) {
             return foreign("cluster or node");
         }
@@ -261,7 +263,7 @@ pub(crate) fn read_manifest<E: Environment>(
     }
     let path = home.manifest(pointer.sequence);
     let Some(bytes) = hands.read(path.clone())? else {
-        return Err(BootError::Missing { path, named_by: "the superblock" });
+        return Err(BootError::Missing { path, named_by: home.superblock().display().to_string() });
     };
     let manifest = Manifest::decode(&bytes).map_err(BootError::refused(&path))?;
     let own = u128::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 16]));
@@ -272,7 +274,7 @@ pub(crate) fn read_manifest<E: Environment>(
     if (manifest.node, manifest.shard, manifest.sequence)
         != (superblock.node, superblock.shard, pointer.sequence)
     {
-        return Err(BootError::Foreign { path, what: "node or shard" });
+        return Err(BootError::Foreign { path, what: "node or shard", beside: home.superblock() });
     }
     Ok(manifest.groups)
 }

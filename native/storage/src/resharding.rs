@@ -89,6 +89,12 @@ impl<E: Environment> DataDirectory<E> {
     /// the sync behind it failed, what was read is in the page cache alone, and another sync would say nothing of it.
     pub(crate) fn finish_change(&self, hands: &mut Hands<'_, E>, layout: &Layout) -> Result<(), BootError> {
         let names = hands.names(&self.home.shards())?;
+        let is_there = |name: &JournalName| names.contains(&ShardHome::name(*name));
+        if let Some(missing) = layout.journals.iter().find(|name| !is_there(name)) {
+            // An older copy of LAYOUT: the shards that it does not name are those in force.
+            let named_by = self.home.layout().display().to_string();
+            return Err(BootError::Missing { path: self.home.shard(*missing).superblock(), named_by });
+        }
         let left = |name: &String| {
             let epoch = epoch_of(name)?;
             (epoch != layout.epoch).then(|| (epoch, self.home.shards().join(name)))

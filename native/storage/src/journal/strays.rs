@@ -4,7 +4,8 @@
 //! only ever rise from block to block. So a copy, a swap, a file of another journal and one of an earlier life are known for
 //! what they are, and nothing is read from them.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::scan::FoundBlock;
@@ -62,21 +63,15 @@ pub fn stray_front(journal: u128, number: u32, front: &BlockHeader) -> Option<St
 /// Each incarnation begins beyond every block that a start before it found. So such a block was not there then.
 #[must_use]
 pub fn earlier_files(blocks: &[FoundBlock]) -> Vec<StrayFile> {
-    let mut lowest: BTreeMap<u64, u64> = BTreeMap::new();
-    for BlockHeader { incarnation, sequence, .. } in blocks.iter().map(|block| block.header) {
-        let first = lowest.entry(incarnation).or_insert(sequence);
-        *first = sequence.min(*first);
+    let mut headers: Vec<&BlockHeader> = blocks.iter().map(|block| &block.header).collect();
+    headers.sort_unstable_by_key(|header| (header.sequence, Reverse(header.incarnation)));
+    let mut newest = 0;
+    let mut numbers = BTreeSet::new();
+    for header in headers {
+        newest = header.incarnation.max(newest);
+        if header.incarnation < newest {
+            numbers.insert(header.file);
+        }
     }
-    let is_passed = |header: &BlockHeader| {
-        lowest.range(header.incarnation + 1..).any(|(_, first)| *first <= header.sequence)
-    };
-    let mut numbers: Vec<u32> = blocks
-        .iter()
-        .map(|block| &block.header)
-        .filter(|header| is_passed(header))
-        .map(|header| header.file)
-        .collect();
-    numbers.sort_unstable();
-    numbers.dedup();
     numbers.into_iter().map(|number| StrayFile { number, standing: Stray::Earlier }).collect()
 }

@@ -186,13 +186,15 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// What it finds in a journal of two files.
+    /// What it finds in a journal of which every file that is there counts.
     pub(crate) fn read(
         environment: SimulatedEnvironment,
         incarnation: u64,
         floors: &BTreeMap<u64, u64>,
     ) -> Self {
-        Self::read_files(environment, (incarnation, 2), floors)
+        let is_there = |number: &u32| environment.file_bytes(&path(*number)).is_some();
+        let files = u32::try_from((0..).take_while(is_there).count()).expect("a few");
+        Self::read_files(environment, (incarnation, files), floors)
     }
 
     fn read_files(

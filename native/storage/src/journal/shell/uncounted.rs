@@ -1,12 +1,13 @@
 //! Files beside those that the superblock counts.
 //!
-//! A crash may have cut the growth of the ring: then the next number holds nothing but zeroes, and the next growth writes it
-//! anew. Whatever else there is was put there.
+//! A crash may have cut the growth of the ring: then the file of the next number holds no block, and the next growth fills it
+//! with zeroes again. Whatever else there is was put there.
 
 use ng_io::{Buffer, Driver, Environment, IoError, Operation, Outcome};
 
 use super::start::StartFault;
 use super::{JournalShell, file_name};
+use crate::PAGE;
 use crate::block::BlockHeader;
 use crate::journal::JournalFault;
 use crate::journal::scan::piece_bytes;
@@ -30,42 +31,35 @@ impl<E: Environment> JournalShell<E> {
     }
 
     fn judge(&self, driver: &mut E::Driver, number: u32, files: u32) -> Result<Option<Stray>, StartFault> {
-        let (front, is_blank) =
-            self.look_at(driver, number).map_err(|error| JournalFault { file: number, error })?;
-        match front {
-            Some(front) => match stray_front(self.home.journal, number, &front) {
+        let fault = |error| JournalFault { file: number, error };
+        let length = self.environment.file_length(&self.path(number)).map_err(fault)?;
+        match self.find_block(driver, number).map_err(fault)? {
+            Some(block) => match stray_front(self.home.journal, number, &block) {
                 // The file takes blocks only after a superblock counts it.
                 None => Err(StartFault::OlderSuperblock(number)),
                 stray => Ok(stray),
             },
-            None if is_blank && number == files => Ok(None),
+            None if number == files && length <= self.limits.file_bytes => Ok(None),
             None => Ok(Some(Stray::Surplus)),
         }
     }
 
-    /// The block at the front of a file, and whether the file has nothing but zeroes and no more of them than a file has.
-    fn look_at(&self, driver: &mut E::Driver, number: u32) -> Result<(Option<BlockHeader>, bool), IoError> {
+    /// The header of the first block in a file, whoever wrote it. Pages that cannot be read hold none: a growth that was cut has
+    /// only zeroes to lose, and the next one writes them again.
+    fn find_block(&self, driver: &mut E::Driver, number: u32) -> Result<Option<BlockHeader>, IoError> {
         let file = self.open_when_free(driver, number, false)?;
-        let (mut offset, mut front, mut is_blank) = (0, None, true);
-        let wanted = piece_bytes(u64::MAX, 0);
-        while is_blank && offset <= self.limits.file_bytes {
-            let buffer = Buffer::aligned(wanted);
-            let read = Operation::ReadAt { file, buffer, offset };
-            let Outcome::Read { buffer, result: Ok(_) } = self.run(driver, read)? else {
-                is_blank = false;
-                break;
-            };
-            if offset == 0 {
-                front = BlockHeader::decode(&buffer).ok().map(|(header, _)| header);
+        let mut found = None;
+        let mut offset = 0;
+        while found.is_none() && offset < self.limits.file_bytes {
+            let length = piece_bytes(self.limits.file_bytes, offset);
+            let read = Operation::ReadAt { file, buffer: Buffer::aligned(length), offset };
+            if let Outcome::Read { buffer, result: Ok(_) } = self.run(driver, read)? {
+                found = buffer.chunks(PAGE).find_map(|page| Some(BlockHeader::decode(page).ok()?.0));
             }
-            is_blank = buffer.iter().all(|byte| *byte == 0);
-            offset += buffer.len() as u64;
-            if buffer.len() < wanted {
-                break;
-            }
+            offset += length as u64;
         }
         driver.close(file);
-        Ok((front, is_blank && offset <= self.limits.file_bytes))
+        Ok(found)
     }
 }
 

@@ -37,6 +37,7 @@ impl Replica {
         let retained = self.setup.limits.retained;
         let release = Op(self.commit_min.0.saturating_sub(retained));
         self.window.release(self.kept_behind.map_or(release, |kept| kept.min(release)));
+        self.resume_repair(effects);
     }
 
     /// A group that rests keeps no executed place that is safe in a manifest. A primary keeps what it made in this

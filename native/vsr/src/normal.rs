@@ -128,22 +128,22 @@ impl Replica {
         match self.judge(&header) {
             Ok(true) => {
                 self.store(header, effects);
-                self.repaired(header.op, effects);
+                self.repaired(from, header.op, effects);
             }
             Ok(false) => self.acknowledge(&header, effects),
             Err(reason) => effects.dropped(reason),
         }
     }
 
-    /// Whether a prepare of this view is to be stored; `false` if it is here already.
+    /// Whether a prepare of this view is to be stored; `false` if it is here already. Prepares may overtake each other: who
+    /// sends one has taken over the log of the view, so one that nothing contradicts belongs there.
     fn judge(&self, header: &PrepareHeader) -> Result<bool, Drop> {
-        let head = self.window.head();
         if header.op <= self.commit_min {
             // Below the window it was executed, and so is what the primary's log holds there.
             let same = self.window.header(header.op).is_none_or(|own| own.checksum == header.checksum);
             return if same { Ok(false) } else { Err(Drop::Window) };
         }
-        if header.op.since(self.commit_min) > self.setup.limits.backlog || header.op > head.next() {
+        if header.op.since(self.commit_min) > self.setup.limits.backlog {
             return Err(Drop::Window);
         }
         let slot = self.window.get(header.op);

@@ -12,6 +12,19 @@ const TURN: u32 = 4;
 /// Rounds of repair after which a primary gives up a view whose log it cannot get.
 const PATIENCE: u32 = 20;
 
+/// What a replica asked for last of the places that lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Nothing, or it came.
+    Nothing,
+    /// Places up to this one: once that is here, the next ones are asked for.
+    Through(Op),
+    /// This place alone: once it is here, the one before it is asked for if nothing is known of that.
+    Backwards(Op),
+    /// All that may be prepared here was asked for. This replica is asked for more once operations were executed.
+    Full(u8),
+}
+
 impl Replica {
     /// Whether a place up to the known end of the log is not here.
     pub(crate) fn lacks_something(&self) -> bool {
@@ -35,11 +48,7 @@ impl Replica {
     /// Asks for the oldest places that lack, or for the last one that nothing is known of: the primary, and one of the others
     /// in turn.
     pub(crate) fn repair(&mut self, effects: &mut Effects) {
-        let unlinked = self.window.last_unknown().filter(|_| self.fruitless / TURN % 2 == 1);
-        self.repair_from(unlinked, effects);
-    }
-
-    fn repair_from(&mut self, unlinked: Option<Op>, effects: &mut Effects) {
+        self.asked = Asked::Nothing;
         if !self.lacks_something() {
             self.fruitless = 0;
             return;
@@ -50,39 +59,81 @@ impl Replica {
             self.fruitless = 0;
             self.suspect(self.view.next(), effects);
         }
-        if self.fetching.is_some() {
+        let unlinked = self.window.last_unknown().filter(|_| self.fruitless / TURN % 2 == 1);
+        let Some((first, last)) = unlinked.map(|op| (op, op)).or_else(|| self.lacking_after(self.commit_min))
+        else {
             return;
-        }
-        let (first, last) = unlinked.map_or_else(|| self.oldest_lacking(), |op| (op, op));
-        if last < first {
-            return;
-        }
-        self.asked_through = Some(last);
-        let request = Message::RequestPrepares(RequestPrepares { view: self.view, first, last });
+        };
+        self.asked = if unlinked.is_some() { Asked::Backwards(last) } else { Asked::Through(last) };
         let primary = self.setup.primary(self.view);
-        if primary != self.me() {
-            self.say(primary, request.clone(), effects);
-        }
+        self.ask(primary, first, last, effects);
         self.repair_turn = (self.repair_turn + 1) % self.setup.replicas;
-        if self.repair_turn != self.me() && self.repair_turn != primary {
-            self.say(self.repair_turn, request, effects);
+        if self.repair_turn != primary {
+            self.ask(self.repair_turn, first, last, effects);
         }
     }
 
-    fn oldest_lacking(&self) -> (Op, Op) {
-        let hole = self.window.after(self.commit_min).find(|(_, slot)| !slot.is_present());
-        let first = hole.map_or_else(|| self.window.head().next(), |(op, _)| op);
-        let head = self.wanted_head().max(self.window.head());
-        (first, head.min(first.plus(self.setup.limits.repair - 1)))
+    fn ask(&self, of: u8, first: Op, last: Op, effects: &mut Effects) {
+        if of != self.me() && self.fetching.is_none() {
+            let request = RequestPrepares { view: self.view, first, last };
+            self.say(of, Message::RequestPrepares(request), effects);
+        }
     }
 
-    /// A place was filled. If it was the last that was asked for, the next ones are asked for at once.
-    pub(crate) fn repaired(&mut self, op: Op, effects: &mut Effects) {
-        if self.asked_through.take_if(|last| *last == op).is_some() && self.lacks_something() {
-            self.fruitless = 0;
-            // Where nothing is known in front of it, it was asked for from the other end.
-            let before = self.window.last_unknown().filter(|unknown| *unknown == op.previous());
-            self.repair_from(before, effects);
+    /// The next places that lack after `from`, as many as are asked for at once and may be prepared here.
+    fn lacking_after(&self, from: Op) -> Option<(Op, Op)> {
+        let (first, end) = self.window.lacking_after(from);
+        let limits = self.setup.limits;
+        let last = end
+            .unwrap_or_else(|| self.wanted_head().max(self.window.head()))
+            .min(first.plus(limits.repair - 1))
+            .min(self.commit_min.plus(limits.backlog));
+        (first <= last).then_some((first, last))
+    }
+
+    /// A place was filled. If it was the last that was asked for, its sender is asked for the next ones at once: a replica
+    /// that lags gets one round of places per round trip, from the first replica that answers. Places that this leaves out,
+    /// because their prepares were lost or overtaken, are asked for again when the timer is due.
+    pub(crate) fn repaired(&mut self, from: u8, op: Op, effects: &mut Effects) {
+        let asked = self.asked;
+        if !matches!(asked, Asked::Through(last) | Asked::Backwards(last) if last == op) {
+            return;
+        }
+        self.asked = Asked::Nothing;
+        if !self.lacks_something() {
+            return;
+        }
+        self.fruitless = 0;
+        let before = self.window.last_unknown().filter(|unknown| *unknown == op.previous());
+        if let (Asked::Backwards(_), Some(before)) = (asked, before) {
+            self.asked = Asked::Backwards(before);
+            self.ask(from, before, before, effects);
+            return;
+        }
+        let behind = if matches!(asked, Asked::Through(_)) { op } else { self.commit_min };
+        self.go_on(from, behind, effects);
+    }
+
+    fn go_on(&mut self, of: u8, behind: Op, effects: &mut Effects) {
+        match self.lacking_after(behind) {
+            Some((first, last)) => {
+                self.asked = Asked::Through(last);
+                self.ask(of, first, last, effects);
+            }
+            None if self.window.head() < self.wanted_head() => self.asked = Asked::Full(of),
+            None => {}
+        }
+    }
+
+    /// Operations were executed: where repair had filled all that may be prepared here, it goes on.
+    pub(crate) fn resume_repair(&mut self, effects: &mut Effects) {
+        let Asked::Full(of) = self.asked else { return };
+        let head = self.window.head();
+        let room = self.commit_min.plus(self.setup.limits.backlog).since(head);
+        let wanted = self.wanted_head().since(head).min(self.setup.limits.repair);
+        if room >= wanted {
+            self.asked = Asked::Nothing;
+            self.go_on(of, head, effects);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::plant::Planted;
 use crate::quorum::Quorums;
 use crate::recovery::Recovered;
+use crate::repair::Asked;
 use crate::setup::{Setup, Ticks, UnsoundSetup};
 use crate::suspicion::Suspicion;
 use crate::timers::Timers;
@@ -79,8 +80,8 @@ pub struct Replica {
     pub(crate) absent: Absent,
     /// Places behind this op are kept for a replica that fetches the state as of it.
     pub(crate) kept_behind: Option<Op>,
-    /// The last place that was asked for and is not here yet: when it comes, the next ones are asked for.
-    pub(crate) asked_through: Option<Op>,
+    /// What was asked for last of the places that lack.
+    pub(crate) asked: Asked,
     /// Who is asked next for repair.
     pub(crate) repair_turn: u8,
     /// Rounds of repair since nothing lacked.
@@ -155,7 +156,7 @@ impl Replica {
             passed_over: None,
             absent: Absent::default(),
             kept_behind: None,
-            asked_through: None,
+            asked: Asked::Nothing,
             repair_turn: 0,
             fruitless: 0,
             timers: Timers::default(),

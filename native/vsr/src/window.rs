@@ -99,10 +99,12 @@ impl Window {
         Some(self.anchor.op.plus(index as u64 + 1))
     }
 
-    /// Puts an operation whose body is here into its place; places that this skips are unknown.
+    /// Puts an operation whose body is here into its place. Nothing was ever acknowledged in the places that this skips,
+    /// unless records are lost: they stand as the tail does.
     pub(crate) fn place(&mut self, header: PrepareHeader, position: Position) {
+        let skipped = self.tail.standing();
         while self.head() < header.op.previous() {
-            self.slots.push_back(Slot::UNKNOWN);
+            self.slots.push_back(Slot { standing: skipped, ..Slot::UNKNOWN });
             self.missing += 1;
         }
         if header.op == self.head().next() {
@@ -224,15 +226,24 @@ impl Window {
         }
     }
 
-    /// Whether an operation for a place whose header is unknown is the group's: it must lead on from its known
-    /// predecessor, and to its known successor.
+    /// Whether no neighbour contradicts an operation for a place whose header is unknown: it must lead to its successor,
+    /// or else on from its predecessor, where these are known.
     pub(crate) fn fits_between(&self, header: &PrepareHeader) -> bool {
         let before = self.header(header.op.previous()).map(|before| before.checksum);
         let after = self.header(header.op.next()).map(|after| after.parent);
         match after {
             Some(parent) => parent == header.checksum,
-            None => before == Some(header.parent),
+            None => before.is_none_or(|before| before == header.parent),
         }
+    }
+
+    /// The first places after `from` whose operations are not here, up to the next one that is: first and last, or the
+    /// first alone if all places behind it lack.
+    pub(crate) fn lacking_after(&self, from: Op) -> (Op, Option<Op>) {
+        let mut places = self.after(from).skip_while(|(_, slot)| slot.is_present());
+        let first = places.next().map_or_else(|| self.head().max(from).next(), |(op, _)| op);
+        let end = places.find(|(_, slot)| slot.is_present());
+        (first, end.map(|(op, _)| op.previous()))
     }
 
     /// The log from `from` on, as a vote reports it.

@@ -1,6 +1,7 @@
 //! A cluster in memory: real replicas, and everything around them from one seed.
 
 mod catalogue;
+mod catching_up;
 mod client_model;
 mod disk;
 mod fifo;

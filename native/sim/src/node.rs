@@ -69,10 +69,10 @@ impl Node {
     /// Starts a process.
     pub(crate) fn start(&mut self, plan: &Plan) -> Result<(), Refused> {
         self.lives += 1;
-        // As a server does: a node of its own refuses whatever its journal lost, so a group that is not in it never was, and was
-        // only not begun before the first life ended.
-        let founding = self.founded && (self.lives == 1 || plan.nodes() == 1);
-        self.shards = boot::boot(self, plan, founding)?;
+        // Every node reported an empty disk when the world began, and so the cluster was founded. On a disk that is there since
+        // then, a group that the journal neither has nor may have lost was never opened: the life before ended first, and had
+        // promised nothing. Founding it goes on in this one.
+        self.shards = boot::boot(self, plan, self.founded)?;
         // The start has taken time, which the world has not seen yet.
         self.paused_until = self.environment.now().as_nanos();
         Ok(())

@@ -1,5 +1,6 @@
 //! Worlds of many seeds hold what the judges ask for, and the same seed is the same world.
 
+use ng_io::simulated::Random;
 use ng_sim::plan::{Fault, Plan};
 use ng_sim::replay::command;
 use ng_sim::run::{live, live_many, tell};
@@ -44,6 +45,30 @@ fn worlds_that_failed_once_hold() {
         let ended = live(&Plan { drops: false, ..Plan::draw(seed, None) });
         assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
     }
+}
+
+/// A world with up to 3,000 requests per second and faults as often as every 20 ms.
+fn dense(seed: u64) -> Plan {
+    let pick =
+        |of: [u64; 4], tag: u64| of[usize::try_from(Random::new(seed ^ tag).below(4)).expect("below four")];
+    let drawn = Plan::draw(seed, None);
+    let rate = pick([50, 200, 1_000, 3_000], 0x7261_7465);
+    let base = pick([20, 60, 200, 800], 0x6265_7477);
+    Plan { rate, between_faults: base + (drawn.between_faults - 200) % (2 * base), ..drawn }
+}
+
+/// Seeds of dense worlds that failed once.
+const FAILED_DENSE: [u64; 16] = [
+    940_321, 920_300, 920_365, 931_448, 940_844, 930_318, 930_379, 930_416, 930_419, 930_563, 930_699,
+    930_915, 931_491, 940_800, 941_062, 941_114,
+];
+
+#[test]
+fn dense_worlds_that_failed_once_hold() {
+    let failed = FAILED_DENSE.into_iter().filter_map(|seed| live(&dense(seed)).err());
+    let told: Vec<String> =
+        failed.map(|failure| format!("{}\n{}", failure.verdict, command(&failure.plan))).collect();
+    assert!(told.is_empty(), "{} fail:\n{}", told.len(), told.join("\n"));
 }
 
 /// The bad disk rots all the time while views come and go: more often than not what it loses is the record of a view.

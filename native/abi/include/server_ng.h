@@ -419,6 +419,8 @@ int64_t probe_host(const uint8_t *path,
 /*
  Fills `buffer` with what the journals of the data directory at `path` have lost, three lines for each loss: its name,
  `acceptable` or `final`, what it means. With `names`, one in each line, which must be all of these, they are accepted.
+ After them come three lines for each partition that a loss without a group may have hit: the group in hexadecimal, `from`,
+ the first offset that may be lost.
 
  Where that is refused there are three lines as well: nothing, the status that the process ends with, why.
 

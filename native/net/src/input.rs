@@ -315,7 +315,7 @@ mod tests {
     /// Receives a frame of so many bytes in two parts, the second of them so much after the first. Says whether the peer
     /// counts as one that waits for acknowledgements when its next frame begins.
     fn stalls_after(size: u32, delay: Duration) -> bool {
-        let mut memory = FrameMemory::new();
+        let mut memory = FrameMemory::new(1 << 20);
         let mut input = Input::new();
         let began = Instant::FAR_FUTURE - Duration::from_hours(1);
         input.disarm(Buffer::from(vec![1; HEADER_BYTES]));

@@ -88,6 +88,7 @@ impl World {
             } else {
                 shard.log_mut().delete_segments(ticket, group, 0, count, level);
             }
+            shard.wake();
         }
         self.story.tell(self.now, || {
             let what = if purges { "a purge".to_owned() } else { format!("{count} segments less") };

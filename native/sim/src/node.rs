@@ -157,6 +157,11 @@ impl Shard {
         &mut self.log
     }
 
+    /// What the log was given has to be started: it is turned at once, as a server does after each request.
+    pub(crate) const fn wake(&mut self) {
+        self.next = Some(Some(0));
+    }
+
     fn next(&self) -> Option<u64> {
         self.next.unwrap_or_else(|| self.look_ahead())
     }

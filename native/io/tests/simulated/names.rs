@@ -12,6 +12,7 @@ const LOSING: Faults = Faults {
     write_error: 0,
     sync_error: 0,
     read_error: 0,
+    removal_error: 0,
     misdirected_write: 0,
     late_writes: 0,
     lost_names: 1000,

@@ -223,10 +223,15 @@ impl Group {
         self.scan_on(Box::new(Scan::new(tail, rules.batch_bytes_max)))
     }
 
-    /// The segment is made anew from the journal.
+    /// The segment is made anew from the journal. If it was the first of the list, all before it was truncated, maybe by
+    /// an operation that the manifest does not know.
     fn drop_unsealed(&mut self) {
-        self.listed.segments.pop();
         self.listed.first_op = 0;
+        if let Some(dropped) = self.listed.segments.pop()
+            && self.listed.segments.is_empty()
+        {
+            self.listed.next_offset = dropped.base_offset;
+        }
     }
 
     fn with_ops(&self, mut tail: Tail) -> Tail {

@@ -75,6 +75,10 @@ impl Rebuild {
             listed.sequence = vouched.list_sequence;
             listed.purge_generation = vouched.generation.max(group.generation);
         }
+        if let Some(first) = listed.segments.first() {
+            // All before it was truncated, maybe by an operation that the manifest does not know.
+            listed.next_offset = first.base_offset;
+        }
         listed.segments.retain(SegmentEntry::is_sealed);
         listed.first_op = 0;
         let behind = listed.segments.last().map_or(0, |last| last.last_offset + 1);

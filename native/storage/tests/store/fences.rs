@@ -287,6 +287,37 @@ fn what_the_journal_holds_is_appended_again_and_not_lost() {
 }
 
 #[test]
+fn what_was_truncated_after_the_manifest_is_not_lost() {
+    for damaged in [false, true] {
+        let environment = Mortal::new(13);
+        let (_, vouched) = grown(&environment);
+        let mut rig = opened(&environment, &vouched);
+        rig.act(|store, effects| store.roll(GROUP, effects));
+        rig.hear("sealed", |said| matches!(said, Effect::Sealed { .. }));
+        rig.act(|store, effects| store.truncate_prefix(GROUP, 0, 8, effects));
+        rig.hear("truncated", |said| matches!(said, Effect::Truncated { .. }));
+        rig.append(GROUP, batch(10, 0, 8, b"more"));
+        assert!(rig.settle_all([GROUP].into_iter()));
+        drop(rig);
+        if damaged {
+            assert!(environment.machine.rot(&segment(8), 10, 1));
+        }
+        environment.restart();
+        let mut rig = Rig::new(&environment, Home::new("data"), 3);
+        rig.open(GROUP, Some(vouched));
+        rig.act(|store, effects| store.truncate_prefix(GROUP, 0, 8, effects));
+        rig.append(GROUP, batch(10, 0, 8, b"more"));
+        rig.until("it opens", |rig| rig.opened.contains_key(&GROUP));
+        assert!(rig.settle_all([GROUP].into_iter()) && rig.fault.is_none());
+        assert_eq!(fenced(&rig), []);
+        assert_eq!(
+            rig.store.held(GROUP).map(|held| (held.first_offset, held.last_offset)),
+            Some((Some(8), Some(8)))
+        );
+    }
+}
+
+#[test]
 fn an_unreadable_sector_costs_what_is_in_it() {
     let environment = Mortal::new(8);
     let (_, vouched) = grown(&environment);

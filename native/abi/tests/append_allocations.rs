@@ -142,10 +142,9 @@ impl<E: Environment> Journal<E> {
     fn work(&mut self) {
         self.core.start(&mut self.effects);
         self.shell.perform(&mut self.driver, &mut self.effects);
-        for effect in std::mem::take(&mut self.effects) {
-            if let Effect::Enlist { .. } = effect {
-                self.core.step(Event::Enlisted, &mut self.effects);
-            }
+        let enlists = self.effects.drain(..).any(|effect| matches!(effect, Effect::Enlist { .. }));
+        if enlists {
+            self.core.step(Event::Enlisted, &mut self.effects);
         }
         let wait = if self.core.is_quiet() && self.core.files() > 1 {
             Wait::Now

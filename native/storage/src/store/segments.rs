@@ -495,21 +495,23 @@ impl SegmentStore {
             }
             (_, Err(fault)) => self.fail(fault, effects),
             (Running::Swapping(swapping), Ok(_)) => self.swapped(group, swapping, effects),
-            (running, Ok(_)) => {
-                if matches!(running, Running::Appending { .. }) {
-                    self.reserve.is_needed(now);
-                }
-                self.note_progress(group, &running);
-                if let Some(found) = self.groups.get_mut(&group) {
-                    found.carried_out(running, effects);
-                }
-            }
+            (running, Ok(_)) => self.carried_out(group, running, now, effects),
         }
         let after = self.groups.get(&group).map_or(before, |found| found.pending_bytes);
         self.buffered_bytes -= before - after;
         self.answer_unindexed(group);
         self.bury(group, effects);
         self.enqueue(group);
+    }
+
+    fn carried_out(&mut self, group: u64, running: Running, now: Instant, effects: &mut Vec<Effect>) {
+        if matches!(running, Running::Appending { .. }) {
+            self.reserve.is_needed(now);
+        }
+        self.note_progress(group, &running);
+        if let Some(found) = self.groups.get_mut(&group) {
+            found.carried_out(running, effects);
+        }
     }
 
     /// Goes on with the opening of a group in its lane.

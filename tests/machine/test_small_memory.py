@@ -22,10 +22,10 @@ LIMIT = 256 * MIB
 PLACE = Place("stream", "topic")
 POLL = 100
 
-MESSAGE_BYTES, MESSAGES_PER_BATCH = 50_000, 40
+BATCH_BYTES = 2_000_000
 TOPIC_BYTES = (256 if LONG else 64) * MIB
-BATCHES = TOPIC_BYTES // (MESSAGE_BYTES * MESSAGES_PER_BATCH)
-MESSAGES = BATCHES * MESSAGES_PER_BATCH
+BATCHES = TOPIC_BYTES // BATCH_BYTES
+MESSAGE_BYTES = 50_000
 
 NORMAL_READERS, STALLED_READERS = 4, 100
 
@@ -53,22 +53,22 @@ async def _client(node: Node) -> IggyClient:
     return client
 
 
-async def _fill(node: Node) -> None:
+async def _fill(node: Node, message_bytes: int = MESSAGE_BYTES) -> None:
     client = await _client(node)
     await client.create_stream(PLACE.stream)
     await client.create_topic(PLACE.stream, PLACE.topic, 1)
-    payloads = [bytes([number % 256]) * MESSAGE_BYTES for number in range(MESSAGES_PER_BATCH)]
+    payloads = [bytes([number % 256]) * message_bytes for number in range(BATCH_BYTES // message_bytes)]
     for _ in range(BATCHES):
         await client.send_messages(
             PLACE.stream, PLACE.topic, 0, [SendMessage(payload) for payload in payloads]
         )
 
 
-async def _read_all(node: Node, name: str) -> list[int]:
+async def _read_all(node: Node, name: str, message_bytes: int = MESSAGE_BYTES) -> list[int]:
     """Reads the topic from its start to its end; returns how many messages each reply had."""
     client = await _client(node)
     replies: list[int] = []
-    while sum(replies) < MESSAGES:
+    while sum(replies) * message_bytes < BATCHES * BATCH_BYTES:
         polled = await client.poll_messages(
             PLACE.stream,
             PLACE.topic,
@@ -79,13 +79,14 @@ async def _read_all(node: Node, name: str) -> list[int]:
             auto_commit=False,
         )
         for message in polled:
-            assert len(message.payload()) == MESSAGE_BYTES
+            assert len(message.payload()) == message_bytes
         replies.append(len(polled))
     return replies
 
 
-async def _read_side_by_side(node: Node) -> list[list[int]]:
-    return await asyncio.gather(*(_read_all(node, f"reader-{number}") for number in range(NORMAL_READERS)))
+async def _read_side_by_side(node: Node, message_bytes: int) -> list[list[int]]:
+    readers = range(NORMAL_READERS)
+    return await asyncio.gather(*(_read_all(node, f"reader-{reader}", message_bytes) for reader in readers))
 
 
 def _stall(client: RawClient, count: int = 300) -> None:
@@ -104,21 +105,25 @@ def _used(node: Node, part: str) -> float:
 
 
 @pytest.mark.timeout(600)
-def test_clients_that_never_read_leave_room_for_those_that_do(node: Node, group: MemoryGroup) -> None:
+@pytest.mark.parametrize("message_bytes", [MESSAGE_BYTES, 400_000])
+def test_clients_that_never_read_leave_room_for_those_that_do(
+    node: Node, group: MemoryGroup, message_bytes: int
+) -> None:
     """Aim: nobody is starved or killed, a stop does not wait. Method: 100 that never read, 4 that do."""
-    asyncio.run(_fill(node))
+    asyncio.run(_fill(node, message_bytes))
     with ExitStack() as stack:
         stalled = [stack.enter_context(node.connect_registered()) for _ in range(STALLED_READERS)]
         for client in stalled:
             _stall(client)
         until(lambda: _used(node, "replies") > MIB, "replies that nobody takes")
-        replies = asyncio.run(_read_side_by_side(node))
-        assert [sum(counts) for counts in replies] == [MESSAGES] * NORMAL_READERS
+        replies = asyncio.run(_read_side_by_side(node, message_bytes))
+        read = [sum(counts) * message_bytes for counts in replies]
+        assert read == [BATCHES * BATCH_BYTES] * NORMAL_READERS
         largest = max(max(counts) for counts in replies)
-        assert largest * MESSAGE_BYTES > MIB, "who reads gets large replies"
+        assert largest * message_bytes > MIB, "who reads gets large replies"
         budget = node.counters().total("memory_budget_bytes", part="replies")
         # A reply has one message at least, whatever it was promised.
-        assert _used(node, "replies") <= budget + STALLED_READERS * MESSAGE_BYTES
+        assert _used(node, "replies") <= budget + STALLED_READERS * message_bytes
         assert node.terminate() == 0
     assert node.log("answers_cut") == []
     assert group.kills == 0

@@ -9,7 +9,7 @@ use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::request_class::RequestClass;
 
 use crate::input::Input;
-use crate::limits::{Limits, OUTPUT_BYTES_HIGH, STOP_PATIENCE};
+use crate::limits::{Limits, OUTPUT_BYTES_HIGH, SHORT_PATIENCE, STOP_PATIENCE};
 use crate::sending::Sending;
 
 /// A session that a login bound to a connection.
@@ -181,11 +181,18 @@ impl Connection {
 
     /// The server stops: a peer that takes nothing of its reply has little time left. A stranger has no more, whatever it takes:
     /// nobody without a session delays a stop.
-    pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>) {
+    pub(crate) fn hurry_to_stop(&mut self, now: Instant, acknowledged: Option<u64>) {
         let Some(sending) = &mut self.sending else { return };
         sending.hurry(now, acknowledged, STOP_PATIENCE);
         if self.peer.bound.is_none() {
             sending.end_by(now + STOP_PATIENCE);
+        }
+    }
+
+    /// Others need the memory of the reply: a peer that takes nothing of it has little time left.
+    pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>) {
+        if let Some(sending) = &mut self.sending {
+            sending.hurry(now, acknowledged, SHORT_PATIENCE);
         }
     }
 

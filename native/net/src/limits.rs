@@ -45,6 +45,10 @@ pub(crate) const LINGER: Duration = Duration::from_secs(1);
 /// an operator notices.
 pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long a peer may take nothing of a reply while polls of others wait for the memory: longer than a round trip and the
+/// retransmission of a lost segment, and shorter than those polls wait.
+pub(crate) const SHORT_PATIENCE: Duration = Duration::from_secs(2);
+
 /// The same as [`LINGER`] for every connection when the server stops: long enough for the peer to see the end of the stream and close,
 /// short enough for a stop that takes no second.
 pub(crate) const STOP_LINGER: Duration = Duration::from_millis(100);

@@ -66,9 +66,13 @@ impl Sending {
         Look::Moving
     }
 
-    /// Gives the peer less patience from now on: the server stops.
+    /// Gives the peer less patience from now on, because the server stops or others need the memory. To be asked for the
+    /// same again changes nothing, so that a peer cannot gain time by it.
     pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>, patience: Duration) {
-        self.patience = self.patience.min(patience);
+        if self.patience <= patience {
+            return;
+        }
+        self.patience = patience;
         self.acknowledged = acknowledged;
         self.moved_at = now;
         self.look_at = self.look_at.min(now + self.patience / LOOKS);
@@ -126,6 +130,8 @@ mod tests {
         let mut sending = Sending::new(at(0), 1, HOUR, PATIENCE);
         sending.hurry(at(5), Some(7), Duration::from_secs(1));
         assert_eq!(stalls_at(sending, |_| Some(7)), at(6));
+        sending.hurry(at(6), Some(7), Duration::from_secs(1));
+        assert_eq!(stalls_at(sending, |_| Some(7)), at(6), "it is not given more time");
         sending.end_by(at(5));
         assert_eq!(sending.deadline(), at(5));
         assert_eq!(sending.look(at(5), Some(8)), Look::Stalled);

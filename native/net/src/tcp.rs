@@ -472,6 +472,19 @@ impl Connections {
         }
     }
 
+    /// Closes peers that take nothing of a reply sooner than usual: others wait for the memory. It looks at every connection,
+    /// so it is for a shortage, once in a while.
+    pub fn hurry_replies<D: Driver>(&mut self, now: Instant, driver: &D) {
+        for index in 0..self.slots.len() {
+            let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
+            let id = self.id(slot);
+            if let Some(connection) = self.get(id).filter(|connection| connection.is_sending()) {
+                connection.hurry(now, driver.acknowledged(connection.handle));
+                self.watch(id, now);
+            }
+        }
+    }
+
     /// Looks whether the peer of a connection still takes what is sent to it.
     fn takes_its_reply<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &D) -> bool {
         let Some(connection) = self.get(id) else { return false };
@@ -525,7 +538,7 @@ impl Connections {
             let Some(connection) = self.get(id) else { continue };
             let quiet = connection.is_quiet();
             if began && connection.is_sending() {
-                connection.hurry(now, driver.acknowledged(connection.handle));
+                connection.hurry_to_stop(now, driver.acknowledged(connection.handle));
                 self.watch(id, now);
             }
             let Some(connection) = self.get(id) else { continue };

@@ -24,6 +24,7 @@ on_every_backend!(
     a_peer_that_waited_for_an_acknowledgement_gets_later_ones_at_once,
     a_reader_that_stalls_is_not_served_further_and_cut_in_the_end,
     a_large_reply_waits_no_longer_for_a_peer_that_takes_nothing,
+    a_shortage_closes_peers_that_take_nothing_and_no_others,
     a_peer_that_takes_its_reply_slowly_is_not_cut,
     a_stop_waits_for_no_peer_that_takes_nothing,
     a_stop_waits_for_a_peer_that_takes_its_reply,
@@ -199,6 +200,19 @@ fn a_large_reply_waits_no_longer_for_a_peer_that_takes_nothing<E: Environment>(e
     pass(&mut rig, 10);
     assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
     rig.until(|rig| rig.connections.unsent().all == 0);
+}
+
+fn a_shortage_closes_peers_that_take_nothing_and_no_others<E: Environment>(environment: &E) {
+    let mut rig = Rig::new(environment, LIMITS);
+    let _stalled = asks_for_much(&mut rig);
+    let mut reader = asks_for_much(&mut rig);
+    for _ in 0..6 {
+        rig.hurry_replies();
+        rig.read(&mut reader, 512 * 1024);
+        pass(&mut rig, 1);
+    }
+    assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
+    assert!(rig.connections.unsent().all > 0, "the other one still reads");
 }
 
 fn a_peer_that_takes_its_reply_slowly_is_not_cut<E: Environment>(environment: &E) {

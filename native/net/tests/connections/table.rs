@@ -247,6 +247,10 @@ impl<E: Environment> Rig<E> {
         })
     }
 
+    pub(crate) fn hurry_replies(&mut self) {
+        self.connections.hurry_replies(self.now(), &self.driver);
+    }
+
     pub(crate) fn wind_down(&mut self, overdue: bool) -> WindDown {
         let now = self.now();
         self.connections.wind_down(overdue, now, &mut self.driver, &mut self.service)

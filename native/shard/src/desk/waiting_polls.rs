@@ -16,6 +16,9 @@ const WAITING_MAX: usize = 4096;
 /// How long a poll waits before it is told to try again: clients that read make room in much less.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Polls under way make room in less than this. If a poll has waited for longer, clients that do not read hold the memory.
+const SHORTAGE: Duration = Duration::from_secs(1);
+
 /// A poll of a connection, one at a time for each.
 #[derive(Debug)]
 pub struct WaitingPoll {
@@ -36,6 +39,8 @@ pub struct WaitingPoll {
 pub struct WaitingPolls {
     proven: VecDeque<WaitingPoll>,
     unproven: VecDeque<WaitingPoll>,
+    /// When a shortage was reported last.
+    reported_at: Option<Instant>,
 }
 
 impl WaitingPolls {
@@ -67,6 +72,17 @@ impl WaitingPolls {
         let overdue = |waiting: &mut WaitingPoll| stopping || now - waiting.since >= PATIENCE;
         let found = self.proven.pop_front_if(overdue);
         found.or_else(|| self.unproven.pop_front_if(overdue))
+    }
+
+    /// Whether polls have waited for so long that memory is short. Says so once a second at most.
+    pub fn reports_shortage(&mut self, now: Instant) -> bool {
+        let fronts = [self.proven.front(), self.unproven.front()];
+        let is_short = fronts.into_iter().flatten().any(|waiting| now - waiting.since >= SHORTAGE);
+        let reports = is_short && self.reported_at.is_none_or(|at| now - at >= SHORTAGE);
+        if reports {
+            self.reported_at = Some(now);
+        }
+        reports
     }
 
     fn queue(&mut self, is_proven: bool) -> &mut VecDeque<WaitingPoll> {

@@ -22,6 +22,9 @@ impl<E: Environment> Shard<E> {
                 }
             }
         }
+        if self.desk.waiting_polls.reports_shortage(self.desk.now) {
+            self.connections.hurry_replies(self.desk.now, &self.driver);
+        }
         let stopping = self.stopping.began();
         while let Some(answer) = self.desk.give_up_poll(stopping) {
             self.answer(answer);

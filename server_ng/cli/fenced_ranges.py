@@ -6,11 +6,10 @@ from pathlib import Path
 __all__ = ["print_fenced_ranges"]
 
 
-def print_fenced_ranges(directory: Path) -> bool:
+def print_fenced_ranges(directory: Path, partitions: Mapping[int, str]) -> bool:
     """Print the lost ranges of every partition, by name; false if there are none."""
     from server_ng.bootstrap.fenced_ranges import read_fenced_ranges
 
-    names = _names(directory)
     found = False
     for group in _groups(directory):
         for lost in read_fenced_ranges(directory, group):
@@ -19,7 +18,7 @@ def print_fenced_ranges(directory: Path) -> bool:
                     "These messages are lost. The server serves all others, and nothing has to be accepted:"
                 )
             found = True
-            name = names.get(group, f"group {group:016x}")
+            name = partitions.get(group, f"partition group {group:016x}")
             print(f"{name}, offsets {lost.first_offset} to {lost.last_offset}\n    {lost.file}")
     return found
 
@@ -27,19 +26,3 @@ def print_fenced_ranges(directory: Path) -> bool:
 def _groups(directory: Path) -> Iterator[int]:
     for file in sorted(directory.glob("groups/??/*/SEGMENTS")):
         yield int(file.parent.name, 16)
-
-
-def _names(directory: Path) -> Mapping[int, str]:
-    from server_ng.bootstrap.stored_metadata import StoredError, read_metadata
-
-    try:
-        state = read_metadata(directory).state
-    except StoredError:
-        # The ranges are listed by the numbers of their groups.
-        return {}
-    return {
-        row.group: f"stream {stream.row.name}, topic {topic.row.name}, partition {number}"
-        for stream in state.streams.values()
-        for topic in stream.topics.values()
-        for number, row in enumerate(topic.partitions)
-    }

@@ -58,13 +58,13 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
             return int(word)
     ends = [(int(group, 16), int(offset)) for group, word, offset in losses if word == _FROM]
     losses = [loss for loss in losses if loss[1] != _FROM]
-    fenced = print_fenced_ranges(directory)
+    partitions = stored_partitions(directory)
+    fenced = print_fenced_ranges(directory, partitions)
     if not losses:
         print(
             f"The journal in {directory} has lost nothing." if fenced else f"Nothing is lost in {directory}."
         )
         return ExitStatus.CLEAN
-    partitions = stored_partitions(directory)
     for name, _, meaning in losses:
         print(f"{name}{_partition_of(name, partitions)}\n    {meaning}")
     _print_ends(ends, partitions)

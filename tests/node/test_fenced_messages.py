@@ -129,7 +129,7 @@ def check_named(node: Node, lost: range, file: Path) -> None:
 def check_offline(node: Node, lost: range, file: Path) -> None:
     """`recover` and `inspect topic` name it, too."""
     recovered = command("recover", node.data)
-    named = f"stream {_DAMAGED.stream}, topic {_DAMAGED.topic}, partition 0, offsets {lost[0]} to {lost[-1]}"
+    named = f"{_DAMAGED.stream}/{_DAMAGED.topic}/0, offsets {lost[0]} to {lost[-1]}"
     assert recovered.returncode == 0, recovered.stderr
     assert named in recovered.stdout
     assert str(file) in recovered.stdout

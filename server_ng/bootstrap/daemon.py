@@ -196,6 +196,8 @@ class _Daemon:
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
         self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
+        self._unnamed: list[NativeEvent] = []
+        """Losses that shards found before the rows with the names of their topics were here."""
         self._damage = DamagedMessages(directory.path, lambda: self._control_plane.state)
         self._authenticator = Authenticator(
             Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
@@ -258,6 +260,9 @@ class _Daemon:
         self._notifier.extend_timeout(_START_STEP_MAX)
         if not await self._happened(self._control_plane.converged):
             return
+        for event in self._unnamed:
+            self._log_event(event)
+        self._unnamed.clear()
         # What exists now lives as long as the process; the collector need not look at it again.
         gc.collect()
         gc.freeze()
@@ -325,6 +330,9 @@ class _Daemon:
             event.second,
             event.time_micros,
         )
+        if code == MESSAGES_FENCED and not self._control_plane.converged.done():
+            self._unnamed.append(event)
+            return
         known: Sequence[Mapping[str, str | int]] = ()
         if code == MESSAGES_DAMAGED:
             known = [self._damage.met(first)]

@@ -231,8 +231,8 @@ class Connections(Section):
         timedelta,
         Leaf(
             DURATION,
-            "How long a client may take no byte of a reply that is being sent to it. "
-            "Then its connection is closed.",
+            "Time in which a client must take a byte of a reply, or its connection is closed; at most 2 s "
+            "while polls of other clients wait for memory.",
             at_least=timedelta(milliseconds=100),
             at_most=_seconds(3_600),
         ),

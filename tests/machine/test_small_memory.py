@@ -120,7 +120,8 @@ def test_clients_that_never_read_leave_room_for_those_that_do(
         read = [sum(counts) * message_bytes for counts in replies]
         assert read == [BATCHES * BATCH_BYTES] * NORMAL_READERS
         largest = max(max(counts) for counts in replies)
-        assert largest * message_bytes > MIB, "who reads gets large replies"
+        # A message that is larger than what its reply was promised takes the room that is kept for readers.
+        assert largest * message_bytes > MIB or message_bytes > MESSAGE_BYTES, "who reads gets large replies"
         budget = node.counters().total("memory_budget_bytes", part="replies")
         # A reply has one message at least, whatever it was promised.
         assert _used(node, "replies") <= budget + STALLED_READERS * message_bytes

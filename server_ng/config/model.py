@@ -296,7 +296,7 @@ class Journal(Section):
         int,
         Leaf(
             COUNT,
-            "Files the journal of a shard may grow to; with more, bursts wait less for slow disks.",
+            "Files the journal of a shard may use for messages; with more, bursts wait less for slow disks.",
             at_least=5,
             at_most=1_024,
             counts="files",

@@ -58,7 +58,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     }
                 }
             }
-            Err(refused) => self.refused(id, record, refused),
+            Err(refused) => self.refused(id, kind_of(record), refused),
         }
     }
 
@@ -174,10 +174,26 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.fail(Fatal::Lost { group, op });
     }
 
-    fn refused(&mut self, group: u64, record: &Record, refused: Refused) {
-        // The journal failed before, and has said so; anything else was let in without asking.
-        debug_assert!(refused == Refused::Failed, "group {group:x}: {refused}: {record:?}");
-        self.failed = true;
+    /// A record was not taken that no replica can take back.
+    pub(super) fn refused(&mut self, group: u64, kind: RecordKind, refused: Refused) {
+        match refused {
+            // It has said so.
+            Refused::Failed => self.failed = true,
+            // So much waits for a full disk that no more can be kept in memory.
+            Refused::Busy if kind != RecordKind::Prepare => {
+                let file = journal::shell::file_name(self.journal.files());
+                self.fail(Fatal::Write { file, error: IoError::new("make a further file", ENOSPC) });
+            }
+            other => unreachable!("a {kind:?} of group {group:x} was let in: {other}"),
+        }
+    }
+}
+
+const fn kind_of(record: &Record) -> RecordKind {
+    match record {
+        Record::Prepare(_) => RecordKind::Prepare,
+        Record::View(_) => RecordKind::View,
+        Record::Install(_) => RecordKind::Install,
     }
 }
 

@@ -45,13 +45,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         self.ending.insert(group);
         let header = RecordHeader { epoch: FIRST_EPOCH, ..RecordHeader::of(RecordKind::Close, group, &[]) };
-        let Ok(closed) = self.journal.append(header, Body::default()) else {
-            // The journal failed, and has said so.
-            self.failed = true;
-            return;
-        };
-        if let Some(waits) = self.held.until(closed.block, Waits::Removal { group }) {
-            self.let_go(waits);
+        match self.journal.append(header, Body::default()) {
+            Ok(closed) => {
+                if let Some(waits) = self.held.until(closed.block, Waits::Removal { group }) {
+                    self.let_go(waits);
+                }
+            }
+            Err(refused) => self.refused(group, RecordKind::Close, refused),
         }
     }
 

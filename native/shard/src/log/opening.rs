@@ -311,8 +311,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn append_open(&mut self, id: u64, epoch: u32, blank: bool) -> u64 {
         let body = OpenBody { blank, replicas: (0..self.identity.nodes).map(u128::from).collect() }.encode();
         let header = RecordHeader { epoch, ..RecordHeader::of(RecordKind::Open, id, &body) };
-        let appended = self.journal.append(header, Body::new(body.into()));
-        appended.map_or(u64::MAX, |position| position.block)
+        match self.journal.append(header, Body::new(body.into())) {
+            Ok(position) => position.block,
+            Err(refused) => {
+                self.refused(id, RecordKind::Open, refused);
+                u64::MAX
+            }
+        }
     }
 }
 

@@ -31,15 +31,16 @@ pub(super) enum Reclaim {
 }
 
 impl PrepareJournal {
-    /// Begins to free the oldest file when fewer than three others would be left, or when nothing in it counts: a ring grows
-    /// only for what it must keep.
+    /// Begins to free the oldest file when fewer than three others would be left besides those kept for what stands, or when
+    /// nothing in it counts: a ring grows only for what it must keep.
     pub(super) fn drive_reclaim(&mut self, effects: &mut Vec<Effect>) {
         if !matches!(self.reclaim, Reclaim::Idle) {
             return;
         }
         let Some(file) = self.space.oldest_to_free(self.synced_through) else { return };
-        let is_empty = self.groups.slots().live_in(file) == 0 && self.space.free.len() < 3;
-        if !is_empty && !self.space.is_short(&self.limits) {
+        let kept = self.files_for_standing();
+        let is_empty = self.groups.slots().live_in(file) == 0 && self.space.free.len() < 3 + kept as usize;
+        if !is_empty && !self.space.is_short(&self.limits, kept) {
             return;
         }
         let scan = Box::new(FileScan::new(self.journal, file, self.limits.file_bytes));

@@ -71,6 +71,10 @@ impl Slot {
     fn bytes(&self) -> u64 {
         RECORD_HEADER as u64 + u64::from(self.length)
     }
+
+    fn standing_bytes(&self) -> u64 {
+        if self.kind == RecordKind::Prepare { 0 } else { self.bytes() }
+    }
 }
 
 /// Slots made at a time: what exists never moves, so that growing costs no second copy of all of them.
@@ -85,18 +89,32 @@ pub(super) struct Slots {
     /// Records in each file.
     live: Vec<u64>,
     live_bytes: u64,
+    /// Of them, of records that are no prepares.
+    standing_bytes: u64,
     prepares: usize,
 }
 
 impl Default for Slots {
     fn default() -> Self {
-        Self { chunks: Vec::new(), free: NO_SLOT, live: Vec::new(), live_bytes: 0, prepares: 0 }
+        Self {
+            chunks: Vec::new(),
+            free: NO_SLOT,
+            live: Vec::new(),
+            live_bytes: 0,
+            standing_bytes: 0,
+            prepares: 0,
+        }
     }
 }
 
 impl Slots {
     pub(super) fn live_bytes(&self) -> u64 {
         self.live_bytes
+    }
+
+    /// Bytes of what counts of each group for as long as there is the group: it is not released, only replaced.
+    pub(super) fn standing_bytes(&self) -> u64 {
+        self.standing_bytes
     }
 
     /// Prepares that count.
@@ -128,6 +146,7 @@ impl Slots {
         *self.slot(id) = slot;
         self.count(slot.file, true);
         self.live_bytes += slot.bytes();
+        self.standing_bytes += slot.standing_bytes();
         self.prepares += usize::from(slot.kind == RecordKind::Prepare);
         id
     }
@@ -137,6 +156,7 @@ impl Slots {
         let Some(slot) = self.get(*id).copied() else { return };
         self.count(slot.file, false);
         self.live_bytes -= slot.bytes();
+        self.standing_bytes -= slot.standing_bytes();
         self.prepares -= usize::from(slot.kind == RecordKind::Prepare);
         let free = self.free;
         let freed = self.slot(*id);
@@ -165,11 +185,12 @@ impl Slots {
     pub(super) fn lose(&mut self, id: SlotId, length: u32) {
         self.move_to_file(id, NO_FILE);
         let slot = self.slot(id);
-        let before = slot.bytes();
+        let before = *slot;
         slot.length = length;
         slot.state = SlotState::Damaged;
-        let after = slot.bytes();
-        self.live_bytes = self.live_bytes - before + after;
+        let after = *slot;
+        self.live_bytes = self.live_bytes - before.bytes() + after.bytes();
+        self.standing_bytes = self.standing_bytes - before.standing_bytes() + after.standing_bytes();
     }
 
     fn move_to_file(&mut self, id: SlotId, file: u32) {
@@ -230,6 +251,18 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_is_counted_for_itself() {
+        let mut slots = Slots::default();
+        slots.take(slot(1));
+        let mut view = slots.take(Slot { kind: RecordKind::View, ..slot(2) });
+        assert_eq!((slots.standing_bytes(), slots.live_bytes()), (260, 520));
+        slots.lose(view, 160);
+        assert_eq!(slots.standing_bytes(), 320);
+        slots.drop(&mut view);
+        assert_eq!((slots.standing_bytes(), slots.live_bytes()), (0, 260));
+    }
+
+    #[test]
     fn only_the_newest_copy_is_told_where_it_lies() {
         let mut slots = Slots::default();
         let id = slots.take(slot(7));
@@ -244,5 +277,6 @@ mod tests {
         assert_eq!((found.file, found.offset, slots.live_in(4)), (4, 8_192, 1));
         slots.lose(id, 160);
         assert_eq!((slots.live_in(4), slots.live_bytes()), (0, 320));
+        assert_eq!(slots.standing_bytes(), 0);
     }
 }

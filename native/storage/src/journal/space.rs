@@ -46,14 +46,21 @@ impl Space {
         self.room(limits) + u64::from(self.growable(limits)) * limits.file_bytes
     }
 
-    /// Whether the ring has four files, or will.
-    pub(super) fn is_ample(&self, limits: &Limits) -> bool {
-        self.files + self.growable(limits) >= 4
+    /// Whether the ring has four files besides `kept`, or will.
+    pub(super) fn is_ample(&self, limits: &Limits, kept: u32) -> bool {
+        self.files + self.growable(limits) >= 4 + kept
     }
 
-    /// Whether the oldest file must be freed: fewer than three others could be written.
-    pub(super) fn is_short(&self, limits: &Limits) -> bool {
-        self.free.len() + (self.growable(limits) as usize) < 3
+    /// Whether the oldest file must be freed: fewer than three others and `kept` could be written.
+    pub(super) fn is_short(&self, limits: &Limits, kept: u32) -> bool {
+        self.free.len() + (self.growable(limits) as usize) < 3 + kept as usize
+    }
+
+    /// How many files the ring must be allowed to have for so many bytes to be written before one is freed.
+    pub(super) fn files_for(&self, bytes: u64, limits: &Limits) -> u32 {
+        let missing = bytes.saturating_sub(self.room(limits)).div_ceil(limits.file_bytes);
+        // No block but the last of a file leaves half of it unused.
+        u32::try_from(2 * missing).unwrap_or(u32::MAX).saturating_add(self.files)
     }
 
     /// The number of a file to be made now: one is always free, and three once there is much to be kept.

@@ -22,7 +22,9 @@ use crate::superblock::SyncedBlock;
 /// The journal of a shard. See the module for how it is driven.
 #[derive(Debug)]
 pub struct PrepareJournal {
+    /// The ring may grow to more files than it was configured to have: for what stands.
     pub(super) limits: Limits,
+    pub(super) files_configured: u32,
     pub(super) journal: u128,
     incarnation: u64,
     pub(super) groups: Groups,
@@ -94,6 +96,7 @@ impl PrepareJournal {
         let skipped = (recovered.head + 1, next_sequence - 1);
         let mut this = Self {
             limits,
+            files_configured: limits.files_max,
             journal,
             incarnation,
             groups: recovered.groups,
@@ -123,6 +126,7 @@ impl PrepareJournal {
             this.space.order.push_back((this.space.file, this.next_sequence));
             this.oldest = this.next_sequence;
         }
+        this.make_way_for_standing();
         this.losses.accept();
         this.enqueue_mark(Some(skipped));
         this.start(effects);
@@ -138,7 +142,8 @@ impl PrepareJournal {
     /// Takes a record into the block that is being formed, for the next [`PrepareJournal::start`]. Its position is durable
     /// once [`Effect::Durable`] says so of the block.
     ///
-    /// Whoever took a batch in has verified it: its payload is not hashed again. Prepares are refused with [`Refused::Busy`] early enough that every other record finds room, unless the disk is full.
+    /// Whoever took a batch in has verified it: its payload is not hashed again. Prepares are refused with
+    /// [`Refused::Busy`] early enough that every other record finds room; on a full disk it waits for room.
     pub fn append(&mut self, header: RecordHeader, body: Arc<Chunk>) -> Result<Position, Refused> {
         self.encoded.clear();
         let checksum = header.encode(&mut self.encoded);
@@ -147,6 +152,9 @@ impl PrepareJournal {
         let fitting = self.admit(&copy)?;
         let slot = self.groups.follow_fitting(&copy, &fitting, header.body_length);
         self.queue.push(&self.encoded, slot, body);
+        if header.kind != RecordKind::Prepare {
+            self.make_way_for_standing();
+        }
         Ok(position)
     }
 

@@ -246,3 +246,73 @@ fn what_cannot_wait_finds_room_when_prepares_do_not() {
     assert_eq!(rig.journal.view(1), Some(39));
     assert!(rig.journal.locate(1, full - 1).is_some());
 }
+
+/// What a start appends of every group before the disk has done anything.
+fn append_views(rig: &mut Rig, groups: u64, view: u64) {
+    for group in 1..=groups {
+        let bytes = ViewBody { view, log_view: view, commit: 0, head: 0, headers: Vec::new() }.encode();
+        let header = RecordHeader { view, ..RecordHeader::of(RecordKind::View, group, &bytes) };
+        let appended = rig.journal.append(header, Arc::new(bytes.into()));
+        assert!(appended.is_ok(), "view {view} of group {group}: {appended:?}");
+    }
+    rig.step(Event::Idle);
+}
+
+#[test]
+fn a_ring_has_room_for_a_view_of_every_group_at_every_start() {
+    // 200 bytes each: nine files, where six are configured.
+    const GROUPS: u64 = 3_000;
+    let mut rig = Rig::create(30);
+    let mut files = Vec::new();
+    for view in 1..=8 {
+        append_views(&mut rig, GROUPS, view);
+        for op in 1..=40 {
+            append(&mut rig, 1, 40 * view + op).expect("prepares have their room besides");
+            rig.step(Event::Released { group: 1, op: 40 * view + op });
+        }
+        rig.environment.cut_power();
+        let found = rig.reopen(&BTreeMap::from([(1, 40 * (view + 1))]));
+        assert_eq!(found.recovered.damage, []);
+        assert!((1..=GROUPS).all(|group| found.view(group) == view));
+        rig = found.resume();
+        files.push(rig.journal.files());
+    }
+    assert_eq!(files[5], files[7], "what is kept for views is enough: {files:?}");
+    assert!(files[7] <= LIMITS.files_max + 4 * 9, "{files:?}");
+}
+
+#[test]
+fn views_wait_for_a_full_disk_and_no_longer() {
+    const GROUPS: u64 = 3_000;
+    let mut rig = Rig::create(31);
+    rig.settle();
+    rig.environment.set_capacity(2 * LIMITS.file_bytes);
+    append_views(&mut rig, GROUPS, 1);
+    for _ in 0..100 {
+        rig.work(1_000_000);
+    }
+    assert_eq!((rig.journal.files(), rig.fault), (2, None));
+    assert!(!rig.journal.is_quiet(), "not all of it has room");
+    rig.environment.set_capacity(u64::MAX);
+    rig.step(Event::Idle);
+    rig.settle();
+    assert!(rig.journal.files() > LIMITS.files_max);
+    rig.environment.cut_power();
+    let found = rig.reopen(&BTreeMap::new());
+    assert!((1..=GROUPS).all(|group| found.view(group) == 1));
+}
+
+#[test]
+fn what_waits_is_bounded_by_what_there_is() {
+    let mut rig = Rig::create(32);
+    rig.settle();
+    rig.environment.set_capacity(2 * LIMITS.file_bytes);
+    let refused = (1..10_000).find_map(|view| {
+        let bytes = ViewBody { view, log_view: view, commit: 0, head: 0, headers: Vec::new() }.encode();
+        let header = RecordHeader { view, ..RecordHeader::of(RecordKind::View, 1, &bytes) };
+        rig.journal.append(header, Arc::new(bytes.into())).err().map(|refused| (view, refused))
+    });
+    let (view, refused) = refused.expect("one group does not fill the memory");
+    assert_eq!(refused, Refused::Busy);
+    assert!(view * 200 > LIMITS.queued_bytes_max as u64 * 3 / 4, "{view}");
+}

@@ -22,7 +22,7 @@ pub(crate) const LIMITS: Limits = Limits {
     slots_max: 256,
 };
 
-pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 16, handles_max: 16 };
+pub(crate) const DRIVER: DriverLimits = DriverLimits { operations_max: 16, handles_max: 64 };
 
 pub(crate) struct Rig {
     pub(crate) environment: SimulatedEnvironment,
@@ -166,7 +166,7 @@ impl Rig {
                 Effect::Fatal(fault) => self.fault = Some(fault),
                 Effect::Enlist { files } => {
                     self.files = files;
-                    self.journal.step(Event::Enlisted, &mut self.effects);
+                    self.step(Event::Enlisted);
                 }
                 other => panic!("left undone: {other:?}"),
             }

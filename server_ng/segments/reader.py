@@ -92,6 +92,9 @@ class SegmentReader:
         while position < cut.bytes:
             piece = self._read(position, max(piece_bytes, wanted))
             while True:
+                strange = self._out_of_time(piece)
+                if strange is not None:
+                    break
                 asked = (cut.bytes - position, after, self._partition)
                 decoded, arena = decode(piece, asked, replace(selection, first_offset=first), allocate, rows)
                 piece = piece[decoded.consumed :]
@@ -102,8 +105,9 @@ class SegmentReader:
                     yield DecodedColumns(decoded.rows, arena, decoded.places)
                 if decoded.stop != _FULL:
                     break
-            if decoded.stop == _DAMAGED:
-                damage = DamagedSegmentError(self._path, position, after, decoded.sentence)
+            if strange is not None or decoded.stop == _DAMAGED:
+                reason = strange or decoded.sentence
+                damage = DamagedSegmentError(self._path, position, after, reason)
                 if skipped is None:
                     raise damage
                 position, next_offset = self._behind(position, after)
@@ -111,9 +115,11 @@ class SegmentReader:
                 after = next_offset
                 if lost[0] < lost[1]:
                     skipped(damage, lost)
+                wanted = 0
             elif decoded.stop == _END:
                 break
-            wanted = decoded.wanted
+            else:
+                wanted = decoded.wanted
         if skipped is None:
             self._check_end(position, after)
 
@@ -129,6 +135,8 @@ class SegmentReader:
         while position < cut.bytes:
             piece = self._read(position, length)
             while True:
+                if (strange := self._out_of_time(piece)) is not None:
+                    raise DamagedSegmentError(self._path, position, after, strange)
                 step = take(piece, (cut.bytes - position, after, self._partition))
                 unread = max(0, step.consumed - len(piece))
                 piece = piece[step.consumed :]
@@ -147,6 +155,13 @@ class SegmentReader:
                 # What follows may be passed over, too: where batches are long its header is enough.
                 length = _PROBE_BYTES if unread < _PROBE_BYTES else _HEADER_BYTES
         self._check_end(position, after)
+
+    def _out_of_time(self, piece: memoryview) -> str | None:
+        """Why the batch in front is not of this cut: batches of another topic may have these offsets."""
+        cut, timestamp = self._cut, int.from_bytes(piece[16:24], "little")
+        if len(piece) < _HEADER_BYTES or cut.min_timestamp <= timestamp <= cut.max_timestamp:
+            return None
+        return f"a batch of {timestamp} is not from between {cut.min_timestamp} and {cut.max_timestamp}"
 
     def _check_end(self, position: int, after: int) -> None:
         """A compacted segment stands for offsets behind its last message, too."""

@@ -135,6 +135,8 @@ def test_every_flipped_byte_is_found(tmp_path: Path) -> None:
         {"first_offset": 1},
         {"digest": "0" * 32},
         {"max_timestamp": 1 << 60},
+        {"digest": None, "max_timestamp": 1},
+        {"digest": None, "min_timestamp": 1 << 60, "max_timestamp": 1 << 61},
     ],
 )
 def test_a_manifest_that_says_something_else_is_told(tmp_path: Path, change: dict[str, object]) -> None:

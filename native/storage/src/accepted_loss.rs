@@ -4,7 +4,7 @@
 //! lost and a manifest newer than it: whatever a start before then did not finish, the next one does in the same way.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ng_io::Environment;
 use ng_wire::primitive::{put_u64, put_u128};
@@ -54,8 +54,8 @@ pub struct NamedLoss {
     pub meaning: String,
     /// Whether a node can go on without it.
     pub acceptable: bool,
-    /// The number of the journal's file that it was in, if that is known.
-    pub file: Option<u32>,
+    /// The file that it was in, if that is known.
+    pub file: Option<PathBuf>,
 }
 
 /// Where the messages of a partition end of which nothing is lost, after a loss that names no partition.
@@ -134,7 +134,7 @@ pub fn accept<E: Environment>(environment: &E, home: &Home, names: &[String]) ->
     let is_all = found().all(|loss| loss.acceptable && names.contains(&loss.name));
     let is_only = names.iter().all(|name| found().any(|loss| loss.name == *name));
     if !is_all || !is_only {
-        let losses = found().map(|loss| loss.name.clone()).collect();
+        let losses = found().cloned().collect();
         return Err(BootError::OtherLoss {
             path: home.root().to_owned(),
             data: home.root().to_owned(),
@@ -171,26 +171,37 @@ pub(crate) fn take<E: Environment>(
         return Err(BootError::Foreign { path, what: "journal", beside: home.superblock() });
     }
     let cuts = recovered.cuts(&anchors(entries));
-    let losses = name_all(superblock.shard, entries, recovered, &cuts);
+    let place = JournalPlace { shard: superblock.shard, directory: home.directory() };
+    let losses = name_all(&place, entries, recovered, &cuts);
     if losses.is_empty() && superblock.manifest.sequence > accepted.manifest {
         hands.run(vec![Step::Remove(path), Step::SyncDirectory(home.directory().to_owned())])?;
         return Ok(0);
     }
     if losses.iter().any(|loss| !loss.acceptable || !accepted.names.contains(&loss.name)) {
-        let losses = losses.into_iter().map(|loss| loss.name).collect();
         return Err(BootError::OtherLoss { path, data: data.to_owned(), losses });
     }
     recovered.take_as_lost(&cuts);
     Ok(OFFSETS_SKIPPED)
 }
 
+/// Whose journal has lost something.
+pub(crate) struct JournalPlace<'a> {
+    /// The number of the shard.
+    pub(crate) shard: u32,
+    /// Where its files are.
+    pub(crate) directory: &'a Path,
+}
+
 /// What a shard has lost, by name; nothing if nothing is damaged.
-#[must_use]
-pub fn losses_of(shard: u32, entries: &[GroupEntry], recovered: &Recovered) -> Vec<NamedLoss> {
+pub(crate) fn losses_of(
+    place: &JournalPlace<'_>,
+    entries: &[GroupEntry],
+    recovered: &Recovered,
+) -> Vec<NamedLoss> {
     if recovered.damage.is_empty() {
         return Vec::new();
     }
-    name_all(shard, entries, recovered, &recovered.cuts(&anchors(entries)))
+    name_all(place, entries, recovered, &recovered.cuts(&anchors(entries)))
 }
 
 /// Of each partition of a shard: the first offset that may be lost, if something is lost that names no partition.
@@ -265,7 +276,8 @@ fn find_shard<E: Environment>(
     let superblock = *superblocks.current();
     let entries = read_manifest(&mut hands, &home, &superblock)?;
     let (_, recovered) = directory.read_journal(&mut hands, &home, &superblock, &entries)?;
-    let losses = losses_of(superblock.shard, &entries, &recovered);
+    let place = JournalPlace { shard: superblock.shard, directory: home.directory() };
+    let losses = losses_of(&place, &entries, &recovered);
     let ends = known_ends(&entries, &recovered);
     Ok(FoundShard { home, superblock, lost: Lost { losses, ends } })
 }
@@ -274,11 +286,16 @@ fn anchors(entries: &[GroupEntry]) -> BTreeMap<u64, RecordHeader> {
     entries.iter().map(|entry| (entry.group, entry.anchor)).collect()
 }
 
-fn name_all(shard: u32, entries: &[GroupEntry], recovered: &Recovered, cuts: &[Cut]) -> Vec<NamedLoss> {
+fn name_all(
+    place: &JournalPlace<'_>,
+    entries: &[GroupEntry],
+    recovered: &Recovered,
+    cuts: &[Cut],
+) -> Vec<NamedLoss> {
     let damage = recovered.damage.iter();
     let mut losses: Vec<NamedLoss> =
-        damage.filter_map(|damage| name_of(shard, damage, recovered, cuts)).collect();
-    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(shard, entries, recovered, cut)));
+        damage.filter_map(|damage| name_of(place, damage, recovered, cuts)).collect();
+    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(place.shard, entries, recovered, cut)));
     losses
 }
 
@@ -287,11 +304,16 @@ fn group_words(group: u64) -> String {
     if group == METADATA_GROUP { "the metadata".to_owned() } else { format!("partition group {group:016x}") }
 }
 
-fn name_of(shard: u32, damage: &Damage, recovered: &Recovered, cuts: &[Cut]) -> Option<NamedLoss> {
+fn name_of(
+    place: &JournalPlace<'_>,
+    damage: &Damage,
+    recovered: &Recovered,
+    cuts: &[Cut],
+) -> Option<NamedLoss> {
     let (name, meaning, acceptable, file) = match *damage {
         Damage::File(lost) => {
             let (name, meaning) = name_of_file(lost);
-            (name, meaning, true, None)
+            (name, meaning, true, Some(lost.number))
         }
         Damage::Blocks { first, last } => {
             let file = recovered.file_of_lost(last);
@@ -318,7 +340,8 @@ fn name_of(shard: u32, damage: &Damage, recovered: &Recovered, cuts: &[Cut]) -> 
             (format!("group-{group:016x}.{word}"), meaning, acceptable, None)
         }
     };
-    Some(NamedLoss { name: format!("shard-{shard}.{name}"), meaning, acceptable, file })
+    let file = file.map(|file| place.directory.join(file_name(file)));
+    Some(NamedLoss { name: format!("shard-{}.{name}", place.shard), meaning, acceptable, file })
 }
 
 fn name_of_file(lost: LostFile) -> (String, String) {

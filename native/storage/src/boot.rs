@@ -89,15 +89,15 @@ pub enum BootError {
     /// The loss that was accepted is not the one there is.
     #[error(
         "{}: the accepted losses do not match the actual ones ({}). Run `server-ng recover {}` to list those, and accept \
-         exactly them", path.display(), if losses.is_empty() { "none".to_owned() } else { losses.join(", ") }, data.display()
+         exactly them", path.display(), name_losses(losses), data.display()
     )]
     OtherLoss {
         /// The file of accepted losses, or the data directory.
         path: PathBuf,
         /// The data directory.
         data: PathBuf,
-        /// What is lost, each by name.
-        losses: Vec<String>,
+        /// What is lost.
+        losses: Vec<NamedLoss>,
     },
     /// So much of a journal is lost, and in so many places, that it cannot be listed. What is whole between them may not be
     /// dropped with it.
@@ -192,12 +192,12 @@ fn list(strays: &[StrayFile]) -> String {
 }
 
 fn name_losses(losses: &[NamedLoss]) -> String {
-    let place = |loss: &NamedLoss| match loss.file {
-        Some(file) => format!("{} (in {})", loss.name, file_name(file)),
+    let place = |loss: &NamedLoss| match &loss.file {
+        Some(file) => format!("{} (in {})", loss.name, file.display()),
         None => loss.name.clone(),
     };
     let all: Vec<String> = losses.iter().map(place).collect();
-    all.join(", ")
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
 impl BootError {

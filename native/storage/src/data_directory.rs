@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use ng_io::{Environment, Handle};
 
-use crate::accepted_loss::{self, losses_of};
+use crate::accepted_loss::{self, JournalPlace, losses_of};
 use crate::boot::{BootError, Hands};
 use crate::home::{Home, ShardHome};
 use crate::journal::Limits;
@@ -176,7 +176,9 @@ impl<E: Environment> DataDirectory<E> {
             return Ok(offsets_skipped);
         }
         let (path, data) = (home.directory().to_owned(), self.home.root().to_owned());
-        Err(BootError::Lost { path, data, losses: losses_of(superblock.shard, entries, recovered) })
+        let losses =
+            losses_of(&JournalPlace { shard: superblock.shard, directory: &path }, entries, recovered);
+        Err(BootError::Lost { path, data, losses })
     }
 
     /// The state of the metadata after `op`, which a manifest entry or an install record names.

@@ -85,6 +85,7 @@ impl Recovered {
         let lost = LostBlocks { first: 1, last: self.head, standing: Standing::Proven };
         self.damage.push(Damage::of(&lost));
         self.losses = Losses::new(vec![lost], 0);
+        self.files_of_lost.insert(self.head, ring.synced.file);
     }
 
     /// How far the journal goes, by its newest block and by what the superblock vouches for.

@@ -206,6 +206,18 @@ fn an_older_copy_of_any_file_is_missed_up_to_what_the_superblock_vouches_for() {
     assert_eq!(read(&environment, 2, ring).expect("all is back").recovered.damage, []);
 }
 
+#[test]
+fn where_nothing_is_left_the_file_of_the_newest_block_is_named() {
+    let (environment, ring) = written();
+    for number in 0..ring.files {
+        put(&environment, &path(number), &vec![0; content(&environment, number).len()]);
+    }
+    let found = read(&environment, 2, ring).expect("files of no other journal");
+    let last = ring.synced.sequence;
+    assert_eq!(found.recovered.damage, [Damage::Blocks { first: 1, last }]);
+    assert_eq!(found.recovered.file_of_lost(last), Some(ring.synced.file));
+}
+
 /// Once the files behind a missing one were taken up two starts later, with blocks that later lives had written past.
 #[test]
 fn a_file_of_an_earlier_life_changes_nothing_in_a_later_one() {

@@ -57,7 +57,7 @@ class Refusal:
         if _RECOVER.search(said):
             said += list_losses(data).stdout
         named = set(_PATH.findall(said)) | {str(path) for path in _journal_files(said)}
-        return any(str(data / path) in {name.rstrip(".") for name in named} for path in touched)
+        return any(str(data / path) in {name.rstrip(".,)") for name in named} for path in touched)
 
 
 @dataclass(frozen=True, slots=True)

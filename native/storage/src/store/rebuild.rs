@@ -140,8 +140,9 @@ impl Rebuild {
 
     /// Whether a file is another one than the manifest describes, however whole it is: batches do not name their group.
     fn is_foreign(&self, content: &Content) -> bool {
-        let (Content::Surveyed(surveyed), Some(described)) = (content, &self.vouched.unsealed) else {
-            return false;
+        let Content::Surveyed(surveyed) = content else { return false };
+        let Some(described) = self.vouched.unsealed.as_ref().filter(|_| !surveyed.is_foreign) else {
+            return surveyed.is_foreign;
         };
         let base_offset = described.base_offset;
         let begins_whole = surveyed.lost.first().is_none_or(|(first, _)| *first > base_offset);

@@ -45,6 +45,8 @@ pub(super) struct Survey {
     page_by_page: bool,
     finished: bool,
     ended: bool,
+    /// Whether a batch begins the file, whole, with which no segment of this name begins.
+    is_foreign: bool,
 }
 
 /// What stands at a place.
@@ -53,6 +55,8 @@ enum Place {
     /// Only the bytes that follow can tell.
     Cut,
     Nothing,
+    /// The first batch of another segment.
+    Foreign,
 }
 
 /// A segment that was read to its end.
@@ -64,6 +68,8 @@ pub(super) struct Surveyed {
     pub(super) lost: Vec<(u64, u64)>,
     /// Whether there is a batch at all.
     pub(super) has_batches: bool,
+    /// Whether the file is that of another segment. None of its batches is taken.
+    pub(super) is_foreign: bool,
 }
 
 impl Survey {
@@ -83,6 +89,7 @@ impl Survey {
             page_by_page: false,
             finished: false,
             ended: false,
+            is_foreign: false,
         }
     }
 
@@ -151,7 +158,11 @@ impl Survey {
             if rest.is_empty() {
                 break;
             }
-            match self.place(rest) {
+            let place = match self.place(rest) {
+                Place::Nothing if self.position == 0 && at == 0 => self.other_front(rest),
+                place => place,
+            };
+            match place {
                 Place::Batch(batch) => {
                     let length = usize::try_from(batch.header.length).unwrap_or(rest.len());
                     let position = self.position + at as u64;
@@ -159,6 +170,7 @@ impl Survey {
                     at += length;
                 }
                 Place::Cut => break,
+                Place::Foreign => (self.is_foreign, self.ended) = (true, true),
                 Place::Nothing if self.ends_here(rest, at) => self.ended = true,
                 Place::Nothing => match self.behind(rest) {
                     Some(skipped) => {
@@ -189,6 +201,23 @@ impl Survey {
         match verify_front(rest) {
             Ok(batch) if batch.last_offset < self.expected.below => Place::Batch(batch),
             _ => Place::Nothing,
+        }
+    }
+
+    /// What begins a file that does not begin with a batch of its segment: damage, unless it is a batch all the same. Batches
+    /// do not name their group.
+    fn other_front(&self, rest: &[u8]) -> Place {
+        let Ok(header) = BatchHeader::decode(rest) else { return Place::Nothing };
+        let other = self.generation == 0 && header.base_offset != self.tail.base_offset;
+        let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+        if !other || header.length > self.batch_bytes_max {
+            Place::Nothing
+        } else if length > rest.len() {
+            if self.finished { Place::Nothing } else { Place::Cut }
+        } else if verify_front(rest).is_ok() {
+            Place::Foreign
+        } else {
+            Place::Nothing
         }
     }
 
@@ -266,6 +295,6 @@ impl Survey {
         }
         // A write that was cut short may have left something behind the batches.
         self.tail.stale_to = self.read_to;
-        Surveyed { has_batches, tail: self.tail, lost: self.lost }
+        Surveyed { has_batches, tail: self.tail, lost: self.lost, is_foreign: self.is_foreign }
     }
 }

@@ -260,6 +260,29 @@ fn a_segment_of_another_group_is_not_served() {
 }
 
 #[test]
+fn a_segment_of_another_group_that_begins_earlier_is_not_served() {
+    let environment = Mortal::new(15);
+    let (_, vouched) = grown(&environment);
+    let mut other = Rig::new(&environment, Home::new("data"), 2);
+    for (number, size) in (0..).zip([6_000, 4_000, 4_000, 6_000, 300, 300, 300, 300]) {
+        other.append(8, batch(number + 101, 0, number, &vec![7; size]));
+    }
+    assert!(other.settle_all([8].into_iter()));
+    drop(other);
+    let foreign = Home::new("data").group(8).directory().join(format!("{:020}.log", UNSEALED - 1));
+    let foreign = environment.machine.file_bytes(&foreign).expect("it is there");
+    // As if its first message were a batch of two.
+    let length = |at: usize| {
+        usize::try_from(u64::from_le_bytes(*foreign[at + 32..].first_chunk().expect("a header")))
+            .expect("short")
+    };
+    let second = length(0);
+    let foreign = [&foreign[..second], &foreign[second + length(second)..]].concat();
+    replace(&environment, &segment(UNSEALED), &foreign);
+    loses(&environment, &vouched, &[4, 5, 6, 7], "its batches are whole, and of another group");
+}
+
+#[test]
 fn what_the_journal_holds_is_appended_again_and_not_lost() {
     for gone in [true, false] {
         let environment = Mortal::new(7);

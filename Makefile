@@ -29,7 +29,6 @@ PYTEST := $(BIN)/python -m pytest
 RUST_CLIENT := tests/rust_client/Cargo.toml
 RUST_CLIENT_FETCH = cargo fetch --quiet --manifest-path $(RUST_CLIENT) --locked --target $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 FUZZ_SECONDS ?= 600
-# `make damage SEED=n TRIALS=m`.
 TRIALS ?= 2000
 # `make sim SEED=n SEEDS=m`, `make sim-long SECONDS=s`.
 SIM := cargo run --quiet $(CARGO_CI) -p ng-sim

@@ -213,8 +213,9 @@ fn known_ends(entries: &[GroupEntry], recovered: &Recovered) -> Vec<KnownEnd> {
     let cuts: BTreeMap<u64, u64> =
         recovered.cuts(&anchors(entries)).iter().map(|cut| (cut.group, cut.first)).collect();
     let known = entries.iter().map(|entry| entry.group).chain(recovered.found().map(|group| group.group));
+    let closed = recovered.closed();
     let mut groups: Vec<u64> =
-        known.filter(|group| *group != METADATA_GROUP && !recovered.closed().contains(group)).collect();
+        known.filter(|group| *group != METADATA_GROUP && !closed.contains(group)).collect();
     groups.sort_unstable();
     groups.dedup();
     let end = |group| {

@@ -1,6 +1,6 @@
 //! Where the groups stand, written down from time to time, so that the journal may forget what came before.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use ng_io::{Completion, Environment};
@@ -59,6 +59,7 @@ pub(super) struct Checkpoint {
     captured: BTreeMap<u64, Op>,
     /// What must be on the disk before the manifest may say so.
     awaited: BTreeMap<u64, Op>,
+    ended: EndedGroups,
     /// When a state that found no space is written anew.
     again: Option<Ticks>,
     /// Where the groups stood in the manifest before: by now every living member had time to repair up to there.
@@ -78,6 +79,35 @@ enum Stop {
     LastRound,
     Cleaning,
     Done,
+}
+
+/// Groups that have ended, as long as the manifest in force may name them: the journal keeps their ends.
+#[derive(Debug, Default)]
+struct EndedGroups {
+    /// Not in the manifest that is being collected.
+    unsettled: BTreeSet<u64>,
+    /// Not in the manifest that is being written.
+    left_out: BTreeSet<u64>,
+}
+
+impl EndedGroups {
+    /// A manifest was collected, and is written now.
+    fn collected(&mut self) {
+        self.left_out.append(&mut self.unsettled);
+    }
+
+    /// It will not come into force.
+    fn given_up(&mut self) {
+        self.unsettled.append(&mut self.left_out);
+    }
+
+    /// It is in force. Takes the groups whose end may be forgotten; the others still have files.
+    fn take_settled(&mut self, with_files: &BTreeSet<u64>) -> BTreeSet<u64> {
+        let (kept, settled) =
+            std::mem::take(&mut self.left_out).into_iter().partition(|group| with_files.contains(group));
+        self.unsettled.extend::<BTreeSet<u64>>(kept);
+        settled
+    }
 }
 
 impl Checkpoint {
@@ -100,6 +130,7 @@ impl Checkpoint {
             hurried: false,
             captured: BTreeMap::new(),
             awaited: BTreeMap::new(),
+            ended: EndedGroups::default(),
             again: None,
             settled: VecDeque::new(),
             state,
@@ -125,10 +156,12 @@ impl Checkpoint {
         self.writer.enlist(files, &mut self.effects);
     }
 
-    /// A group has ended: nothing of it is waited for.
-    pub(super) fn forget(&mut self, group: u64) {
+    /// A group has ended: nothing of it is waited for, and the next manifest does not name it.
+    pub(super) fn end(&mut self, group: u64) {
         self.awaited.remove(&group);
         self.captured.remove(&group);
+        self.writer.leave_out(group);
+        self.ended.unsettled.insert(group);
     }
 
     fn is_due(&self, now: Ticks, pressed: bool) -> bool {
@@ -190,6 +223,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if matches!(self.checkpoint.round, Round::Waiting) && self.checkpoint.awaited.is_empty() {
             self.checkpoint.round = Round::Writing;
             self.describe_files();
+            self.checkpoint.ended.collected();
             self.checkpoint.writer.finish(&mut self.checkpoint.effects);
         }
         if self.checkpoint.stop == Stop::LastRound
@@ -318,6 +352,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 }
                 ManifestEffect::GivenUp => {
                     self.checkpoint.round = Round::Resting;
+                    self.checkpoint.ended.given_up();
                     self.checkpoint.dirty = true;
                     self.checkpoint.not_before = self.now + SPACE_PATIENCE;
                 }
@@ -353,6 +388,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.storing.store.drop_state(id, before.0, &mut self.storing.effects);
             }
         }
+        for group in self.checkpoint.ended.take_settled(&self.ending) {
+            self.journal.step(journal::Event::Ended { group }, &mut self.journal_effects);
+        }
         self.checkpoint.round = Round::Resting;
     }
 }
@@ -371,5 +409,25 @@ fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader, passed_o
         gaps: Vec::new(),
         list_sequence: 0,
         unsealed: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_settled_by_a_manifest_collected_after_it_once_its_files_are_gone() {
+        let (mut ended, none) = (EndedGroups::default(), BTreeSet::new());
+        ended.unsettled.insert(1);
+        ended.collected();
+        ended.unsettled.insert(2);
+        ended.given_up();
+        assert_eq!(ended.take_settled(&none), none, "nothing came into force");
+        ended.collected();
+        ended.unsettled.insert(3);
+        assert_eq!(ended.take_settled(&BTreeSet::from([2])), BTreeSet::from([1]), "2 has files, 3 is named");
+        ended.collected();
+        assert_eq!(ended.take_settled(&none), BTreeSet::from([2, 3]));
     }
 }

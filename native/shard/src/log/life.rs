@@ -36,13 +36,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             for (_, ticket) in ended.waiting {
                 self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
             }
-            self.checkpoint.forget(group);
             self.committing.forget(group);
             self.keep_nothing(group);
             self.forget_adoptions(group);
             self.changed.remove(&group);
-            self.checkpoint.dirty = true;
         }
+        self.checkpoint.end(group);
+        self.checkpoint.dirty = true;
         self.ending.insert(group);
         let header = RecordHeader { epoch: FIRST_EPOCH, ..RecordHeader::of(RecordKind::Close, group, &[]) };
         match self.journal.append(header, Body::default()) {

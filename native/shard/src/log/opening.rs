@@ -122,7 +122,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         planted: Planted,
     ) -> Result<Self, LogRefusal> {
         let LogParts { identity, limits, mut shard, store_limits, .. } = parts;
-        let closed = shard.recovered.closed().clone();
+        let closed = shard.recovered.closed();
         let mut found = shard.recovered.take_groups();
         // A node of its own drops what was never proven, and has refused anything worse.
         let mut losses = if identity.nodes > 1 { shard.recovered.losses() } else { Vec::new() };
@@ -154,10 +154,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             found.into_iter().map(|group| (group.group, group)).collect();
         let mut entries: BTreeMap<u64, GroupEntry> =
             entries.into_iter().map(|entry| (entry.group, entry)).collect();
-        if log.identity.nodes > 1 {
-            // What was promised in the lives before may lie in blocks that nothing vouches for yet.
-            log.journal.prove(log.first_block);
-        }
         let passed_over = entries.get(&METADATA).map_or(0, |entry| entry.skipped_to);
         log.sessions_passed_over = passed_over.saturating_add(birth.offsets_skipped);
         let mut groups: BTreeMap<u64, u32> = parts.expected.into_iter().collect();
@@ -171,6 +167,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             log.open_group(id, epoch, &birth, &Sources { found, state, losses: &losses })?;
         }
         for group in closed {
+            log.checkpoint.end(group);
             log.remove_files(group);
         }
         Ok(log)

@@ -139,6 +139,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             store::Effect::Removed { group } => {
                 self.ending.remove(&group);
+                // The journal keeps the end of the group until a manifest does.
+                self.checkpoint.dirty = true;
                 self.polls.cache.forget(group);
                 self.outgoing.push_back(Outgoing::Removed { group });
             }

@@ -1,5 +1,7 @@
 //! Partitions that begin and end while the node works.
 
+use std::time::Duration;
+
 use ng_io::SimulatedEnvironment;
 use ng_shard::log::LogAnswer;
 use ng_wire::replica::LogOperation;
@@ -88,6 +90,28 @@ fn a_manifest_of_before_does_not_bring_a_partition_back() {
     node = node.stop_and_start();
     assert!(!node.log.has(NEW));
     node.until("nothing ends any more", |node| (node.log.ending().count() == 0).then_some(()));
+}
+
+#[test]
+fn the_journal_keeps_the_end_of_a_partition_until_a_manifest_does() {
+    for turns in 0..60 {
+        let mut node = Node::new(turns);
+        node.flush();
+        node.rest(Duration::from_secs(1));
+        let before = node.log.disk_figures().journal_live_bytes.0;
+        node.log.open(NEW).expect("sound limits");
+        // Manifests come all the time: one is collected, or written, or in force when the partition ends.
+        node.send(1, &[10]);
+        for _ in 0..turns * 10 {
+            node.turn();
+        }
+        node.log.remove(NEW);
+        let kept = node.log.disk_figures().journal_live_bytes.0;
+        node.until("its files are gone", |node| node.removed.contains(&NEW).then_some(()));
+        assert!(kept > before, "after {turns} turns");
+        node.rest(Duration::from_secs(2));
+        assert_eq!(node.log.disk_figures().journal_live_bytes.0, before, "after {turns} turns");
+    }
 }
 
 #[test]

@@ -59,11 +59,14 @@ pub(super) struct Groups {
     slots: Slots,
     /// The mark that lists what is lost for good, if anything is.
     mark: SlotId,
+    /// The close records of groups that a manifest may still name: each counts until none does.
+    closed: BTreeMap<u64, SlotId>,
 }
 
 impl Default for Groups {
     fn default() -> Self {
-        Self { groups: BTreeMap::new(), slots: Slots::default(), mark: NO_SLOT }
+        let (groups, closed) = (BTreeMap::new(), BTreeMap::new());
+        Self { groups, slots: Slots::default(), mark: NO_SLOT, closed }
     }
 }
 
@@ -147,15 +150,15 @@ impl Groups {
     /// Follows a record that was admitted, or fits; its copy takes `length` bytes behind its header.
     pub(super) fn follow_fitting(&mut self, copy: &RecordCopy<'_>, fitting: &Fitting, length: u32) -> SlotId {
         let RecordHeader { kind, group: id, op, view, .. } = copy.header;
+        let mut slot = Slot::new(kind, copy.checksum, view, copy.position, length);
         if kind == RecordKind::Close {
-            if let Some(mut group) = self.groups.remove(&id) {
-                group.clear(&mut self.slots);
-            }
-            return NO_SLOT;
+            return self.close(id, slot);
+        }
+        if kind == RecordKind::Open {
+            self.forget_end(id);
         }
         let slots = &mut self.slots;
         let group = self.groups.entry(id).or_default();
-        let mut slot = Slot::new(kind, copy.checksum, view, copy.position, length);
         if !copy.whole {
             slot.state = SlotState::Damaged;
         }
@@ -168,6 +171,28 @@ impl Groups {
             (RecordKind::Install, _) => group.put_install(if copy.whole { op } else { 0 }, slot, slots),
             (RecordKind::Close | RecordKind::Mark | RecordKind::Damaged, _) => NO_SLOT,
         }
+    }
+
+    fn close(&mut self, id: u64, slot: Slot) -> SlotId {
+        if let Some(mut group) = self.groups.remove(&id) {
+            group.clear(&mut self.slots);
+        }
+        self.forget_end(id);
+        let closed = self.slots.take(slot);
+        self.closed.insert(id, closed);
+        closed
+    }
+
+    /// No manifest names this group any more, or it begins again: that it ended need not be kept.
+    pub(super) fn forget_end(&mut self, group: u64) {
+        if let Some(mut closed) = self.closed.remove(&group) {
+            self.slots.drop(&mut closed);
+        }
+    }
+
+    /// The groups that ended and have not begun again, ascending, as far as their end has not been forgotten.
+    pub(super) fn ended(&self) -> impl Iterator<Item = u64> + '_ {
+        self.closed.keys().copied()
     }
 
     /// The mark that lists what is lost is here now; without one, nothing is.
@@ -186,6 +211,9 @@ impl Groups {
     pub(super) fn live(&self, header: &RecordHeader, position: Position) -> Option<SlotId> {
         if header.kind == RecordKind::Mark {
             return self.slots.at(self.mark, position);
+        }
+        if header.kind == RecordKind::Close {
+            return self.slots.at(*self.closed.get(&header.group)?, position);
         }
         let places = self.groups.get(&header.group)?.places(header);
         places.into_iter().find_map(|id| self.slots.at(id, position))
@@ -259,8 +287,10 @@ impl Groups {
         let all = self.groups.iter().flat_map(|(group, found)| {
             found.all().map(move |(op, id)| (*group, op, id)).filter(|(.., id)| *id != NO_SLOT)
         });
+        let ended = self.closed.iter().map(|(group, id)| (*group, 0, *id));
         let of_file = |id| self.slots.get(id).filter(|slot| slot.file == file);
-        all.filter_map(|(group, op, id)| of_file(id).map(|slot| (group, op, id, slot.position().block)))
+        all.chain(ended)
+            .filter_map(|(group, op, id)| of_file(id).map(|slot| (group, op, id, slot.position().block)))
             .collect()
     }
 }

@@ -165,6 +165,11 @@ pub enum Event {
         /// Up to and with this op.
         op: u64,
     },
+    /// The files of a group that has ended are gone, and the manifest in force does not name it: nothing contradicts its end.
+    Ended {
+        /// Which group.
+        group: u64,
+    },
     /// Nothing else is to be done just now. Leaves a mark that makes the window of doubt empty, and tries again to grow.
     Idle,
 }

@@ -23,8 +23,6 @@ pub struct Recovered {
     pub(super) space: Space,
     pub(super) losses: Losses,
     pub(super) found: Vec<RecoveredGroup>,
-    /// Groups that ended and have not begun again.
-    pub(super) closed: BTreeSet<u64>,
     /// The newest block that is on the disk for good.
     pub(super) synced: SyncedBlock,
     /// Files of the journal that are missing or cut short.
@@ -146,7 +144,6 @@ impl Recovered {
             space: Space::new(files),
             losses: Losses::default(),
             found: Vec::new(),
-            closed: BTreeSet::new(),
             synced: SyncedBlock::default(),
             lost_files: Vec::new(),
             files_of_lost: BTreeMap::new(),
@@ -184,14 +181,15 @@ impl Recovered {
 
     /// The groups that ended, ascending. A manifest that was captured before may still name them: see [`Self::live`].
     #[must_use]
-    pub const fn closed(&self) -> &BTreeSet<u64> {
-        &self.closed
+    pub fn closed(&self) -> BTreeSet<u64> {
+        self.groups.ended().collect()
     }
 
     /// The entries of the manifest in force that are of groups which have not ended since it was captured.
     #[must_use]
     pub fn live(&self, mut entries: Vec<GroupEntry>) -> Vec<GroupEntry> {
-        entries.retain(|entry| !self.closed.contains(&entry.group));
+        let closed = self.closed();
+        entries.retain(|entry| !closed.contains(&entry.group));
         entries
     }
 
@@ -370,7 +368,8 @@ pub(super) fn collect(groups: &Groups, blocks: &[FoundBlock], proven: u64) -> Ve
         for (index, record) in (0_u32..).zip(block.records.iter().flatten()) {
             let position = Position { block: sequence, index };
             let (header, _) = subject(record);
-            if header.kind == RecordKind::Mark || groups.live(&header, position).is_none() {
+            let stands_alone = matches!(header.kind, RecordKind::Mark | RecordKind::Close);
+            if stands_alone || groups.live(&header, position).is_none() {
                 continue;
             }
             let group = found.entry(header.group).or_insert_with(|| RecoveredGroup::new(header.group));

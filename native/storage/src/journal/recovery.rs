@@ -222,19 +222,10 @@ impl Recovered {
             let record = &found.record;
             let followed = self.replay_record(found, position);
             if let Ok(slot) = followed {
-                self.follow_life(&record.header);
                 let offset = block.header.offset + record.body_start as u64;
                 self.groups.settle(slot, position, block.header.file, offset);
             }
         }
-    }
-
-    fn follow_life(&mut self, header: &RecordHeader) {
-        match header.kind {
-            RecordKind::Close => self.closed.insert(header.group),
-            RecordKind::Open => self.closed.remove(&header.group),
-            _ => false,
-        };
     }
 
     fn replay_record(&mut self, found: &FoundRecord, position: Position) -> Result<SlotId, Unfit> {

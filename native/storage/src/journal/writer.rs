@@ -173,6 +173,7 @@ impl PrepareJournal {
             }
             Event::Enlisted => self.space.enlisted(),
             Event::Released { group, op } => self.groups.release(group, op),
+            Event::Ended { group } => self.groups.forget_end(group),
             Event::Idle => self.idle(),
         }
     }

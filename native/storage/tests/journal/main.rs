@@ -7,6 +7,7 @@ mod batches;
 mod crashes;
 mod damage;
 mod end;
+mod ended;
 mod files;
 mod in_place;
 mod model;

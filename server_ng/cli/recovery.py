@@ -10,6 +10,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from server_ng.cli.fenced_ranges import print_fenced_ranges
+from server_ng.config.leaf import is_utf8
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["recover"]
@@ -40,8 +41,8 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
     from server_ng.bootstrap.errors import StartError
     from server_ng.bootstrap.stored_partitions import stored_partitions
 
-    if not (directory / "LAYOUT").exists():
-        print(f"server-ng: {directory} is no data directory: it has no LAYOUT", file=sys.stderr)
+    if fault := _fault_of(directory):
+        print(f"server-ng: {directory} {fault}", file=sys.stderr)
         return ExitStatus.CONFIGURATION
     try:
         taken = DataDirectory.take(directory, directory)
@@ -73,6 +74,15 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
         return ExitStatus.CLEAN
     _print_advice(directory, losses)
     return ExitStatus.DAMAGED_DATA
+
+
+def _fault_of(directory: Path) -> str | None:
+    """Why this cannot be the data directory of a server."""
+    if not is_utf8(str(directory)):
+        return "is not a path of UTF-8 text, as every data path is"
+    if not (directory / "LAYOUT").exists():
+        return "is no data directory: it has no LAYOUT"
+    return None
 
 
 def _partition_of(name: str, partitions: Mapping[int, str]) -> str:

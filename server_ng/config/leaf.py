@@ -30,6 +30,7 @@ __all__ = [
     "Kind",
     "Leaf",
     "choice",
+    "is_utf8",
     "walk",
 ]
 
@@ -69,7 +70,8 @@ def _parse_text(raw: object) -> str:
     return raw
 
 
-def _is_utf8(text: str) -> bool:
+def is_utf8(text: str) -> bool:
+    """Whether a text of the operating system can be written as UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -77,7 +79,7 @@ def _parse_path(raw: object) -> Path:
     if isinstance(raw, Path):
         return raw
     # A folder name that is not UTF-8 could be used but not be written to a log or a file of ours.
-    if not isinstance(raw, str) or not raw or "\0" in raw or not _is_utf8(raw):
+    if not isinstance(raw, str) or not raw or "\0" in raw or not is_utf8(raw):
         raise BadValueError("this is not a path of UTF-8 text.")
     return Path(raw)
 

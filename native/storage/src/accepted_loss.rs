@@ -192,6 +192,12 @@ pub(crate) struct JournalPlace<'a> {
     pub(crate) directory: &'a Path,
 }
 
+impl JournalPlace<'_> {
+    fn file(&self, number: Option<u32>) -> Option<PathBuf> {
+        number.map(|number| self.directory.join(file_name(number)))
+    }
+}
+
 /// What a shard has lost, by name; nothing if nothing is damaged.
 pub(crate) fn losses_of(
     place: &JournalPlace<'_>,
@@ -296,7 +302,7 @@ fn name_all(
     let damage = recovered.damage.iter();
     let mut losses: Vec<NamedLoss> =
         damage.filter_map(|damage| name_of(place, damage, recovered, cuts)).collect();
-    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(place.shard, entries, recovered, cut)));
+    losses.extend(cuts.iter().filter_map(|cut| name_of_cut(place, entries, recovered, cut)));
     losses
 }
 
@@ -321,16 +327,16 @@ fn name_of(
             let (name, meaning) = name_of_blocks(first, last, file);
             (name, meaning, true, file)
         }
-        Damage::Record { group, op, kind: RecordKind::Prepare, .. } => {
+        Damage::Record { group, op, kind: RecordKind::Prepare, checksum } => {
             // What is cut has a name that tells of all its ops.
             if cuts.iter().any(|cut| cut.group == group && cut.first <= op) {
                 return None;
             }
             let meaning =
                 format!("op {op} of {} lies where no server can have written it", group_words(group));
-            (format!("group-{group:016x}.op-{op}"), meaning, false, None)
+            (format!("group-{group:016x}.op-{op}"), meaning, false, recovered.file_of_unreadable(checksum))
         }
-        Damage::Record { group, kind, .. } => {
+        Damage::Record { group, kind, checksum, .. } => {
             let (word, meaning) = match kind {
                 RecordKind::View => ("view", "which view it was in: the next start begins a later one"),
                 RecordKind::Open => ("open", "the record that it was opened: the next start writes it anew"),
@@ -338,11 +344,20 @@ fn name_of(
             };
             let acceptable = matches!(kind, RecordKind::View | RecordKind::Open);
             let meaning = format!("of {}, {meaning}", group_words(group));
-            (format!("group-{group:016x}.{word}"), meaning, acceptable, None)
+            (
+                format!("group-{group:016x}.{word}"),
+                meaning,
+                acceptable,
+                recovered.file_of_unreadable(checksum),
+            )
         }
     };
-    let file = file.map(|file| place.directory.join(file_name(file)));
-    Some(NamedLoss { name: format!("shard-{}.{name}", place.shard), meaning, acceptable, file })
+    Some(NamedLoss {
+        name: format!("shard-{}.{name}", place.shard),
+        meaning,
+        acceptable,
+        file: place.file(file),
+    })
 }
 
 fn name_of_file(lost: LostFile) -> (String, String) {
@@ -372,7 +387,12 @@ fn name_of_blocks(first: u64, last: u64, file: Option<u32>) -> (String, String) 
     (name, meaning)
 }
 
-fn name_of_cut(shard: u32, entries: &[GroupEntry], recovered: &Recovered, cut: &Cut) -> Option<NamedLoss> {
+fn name_of_cut(
+    place: &JournalPlace<'_>,
+    entries: &[GroupEntry],
+    recovered: &Recovered,
+    cut: &Cut,
+) -> Option<NamedLoss> {
     let (first, last) = (cut.first, cut.last?);
     let what = if cut.group == METADATA_GROUP {
         "logins, logouts and changes of streams, topics and users".to_owned()
@@ -380,14 +400,14 @@ fn name_of_cut(shard: u32, entries: &[GroupEntry], recovered: &Recovered, cut: &
         format!("messages {} and stored offsets", lost_offsets(entries, recovered, cut))
     };
     Some(NamedLoss {
-        name: format!("shard-{shard}.group-{:016x}.ops-{first}-{last}", cut.group),
+        name: format!("shard-{}.group-{:016x}.ops-{first}-{last}", place.shard, cut.group),
         meaning: format!(
             "ops {first} to {last} of {}, which are {what}: at least one cannot be read, and what follows it cannot be \
              executed without it",
             group_words(cut.group)
         ),
         acceptable: true,
-        file: None,
+        file: place.file(recovered.file_of_cut(cut)),
     })
 }
 

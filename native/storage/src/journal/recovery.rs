@@ -220,6 +220,9 @@ impl Recovered {
         for (index, found) in (0_u32..).zip(block.records.iter().flatten()) {
             let position = Position { block: block.header.sequence, index };
             let record = &found.record;
+            if !record.whole {
+                self.files_of_unreadable.insert(record.checksum, block.header.file);
+            }
             let followed = self.replay_record(found, position);
             if let Ok(slot) = followed {
                 let offset = block.header.offset + record.body_start as u64;

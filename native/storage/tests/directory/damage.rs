@@ -100,7 +100,10 @@ fn a_flipped_bit_anywhere_is_refused_by_name_or_does_not_matter() {
             bytes[position] ^= 1 << (position % 8);
             let environment = machine(&files, path, &bytes);
             if let Err(refused) = outcome(&environment) {
-                assert!([65, 78].contains(&refused.status()), "{} at {position}: {refused}", path.display());
+                let name = path.file_name().expect("a name").to_string_lossy();
+                let is_named = refused.to_string().contains(name.as_ref());
+                let is_typed = [65, 78].contains(&refused.status());
+                assert!(is_typed && is_named, "{} at {position}: {refused}", path.display());
             }
         }
     }

@@ -36,10 +36,16 @@ fn written() -> SimulatedEnvironment {
     rig.environment
 }
 
-/// Every op is there as it was, or something is reported. Returns whether something was.
-fn is_reported(environment: &SimulatedEnvironment, story: &str) -> bool {
+/// Every op is there as it was, or something is reported, with the file that is damaged where a record is. Returns whether
+/// something was.
+fn is_reported(environment: &SimulatedEnvironment, file: u32, story: &str) -> bool {
     let found = Found::read(environment.clone(), 2, &BTreeMap::new());
     let damage = &found.recovered.damage;
+    for one in damage {
+        if let Damage::Record { checksum, .. } = one {
+            assert_eq!(found.recovered.file_of_unreadable(*checksum), Some(file), "{story}: {one:?}");
+        }
+    }
     for op in 1..=OPS {
         let Some(located) = found.recovered.locate(5, op) else {
             assert!(!damage.is_empty(), "{story}: op {op} is absent");
@@ -64,9 +70,9 @@ fn a_flipped_bit_anywhere_is_reported_or_of_no_account() {
     let used = 32 * 4096;
     for position in (0..used).step_by(61) {
         let environment = written();
-        let (file, at) = (position / 65_536, position % 65_536);
-        assert!(environment.rot(&path(u32::try_from(file).expect("few")), at, 1 << (position % 8)));
-        if is_reported(&environment, &format!("byte {at} of file {file}")) {
+        let (file, at) = (u32::try_from(position / 65_536).expect("few"), position % 65_536);
+        assert!(environment.rot(&path(file), at, 1 << (position % 8)));
+        if is_reported(&environment, file, &format!("byte {at} of file {file}")) {
             reported += 1;
         } else {
             harmless += 1;
@@ -81,7 +87,7 @@ fn an_unreadable_sector_is_reported_or_of_no_account() {
     for sector in 0..200 {
         let environment = written();
         assert!(environment.spoil(&path(0), sector * 512 % 65_536));
-        reported += u32::from(is_reported(&environment, &format!("sector {sector}")));
+        reported += u32::from(is_reported(&environment, 0, &format!("sector {sector}")));
     }
     assert!(reported > 50, "{reported}");
 }

@@ -80,7 +80,7 @@ fn footer_of(entry: &SegmentEntry, path: PathBuf) -> Step {
 enum Stage {
     /// The index is read from its file.
     Index,
-    /// It is made anew; what was there, if that can be read.
+    /// It is made anew.
     Reindex(Box<Reindex>),
     Walk(Box<Walk>),
 }
@@ -130,9 +130,9 @@ impl Fetching {
     }
 
     /// Begins to make the index anew.
-    pub(super) fn reindex(&mut self, old: Option<Index>) -> Next {
+    pub(super) fn reindex(&mut self) -> Next {
         self.reindexed = true;
-        self.stage = Stage::Reindex(Box::new(Reindex::new(self.group, self.view, self.batch_bytes_max, old)));
+        self.stage = Stage::Reindex(Box::new(Reindex::new(self.group, self.view, self.batch_bytes_max)));
         self.run()
     }
 
@@ -209,11 +209,11 @@ impl Fetching {
         match &mut self.stage {
             Stage::Index => self.index_read(read.ok().flatten()),
             Stage::Reindex(reindex) => {
-                if !reindex.feed(read.ok().flatten().as_ref()) {
+                if !reindex.feed(read) {
                     return self.run();
                 }
                 let view = reindex.view;
-                let done = std::mem::replace(reindex, Box::new(Reindex::new(self.group, view, 0, None)));
+                let done = std::mem::replace(reindex, Box::new(Reindex::new(self.group, view, 0)));
                 let (index, whole) = done.finish();
                 Next::Indexed(Arc::new(index), whole)
             }

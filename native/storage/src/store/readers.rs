@@ -262,9 +262,8 @@ impl SegmentStore {
                     return self.reader_done(group);
                 }
                 Next::Reindex => {
-                    let old = self.readers.indexes.get(key);
                     self.readers.indexes.remove(key);
-                    fetching.reindex(old.map(|old| Index::clone(&old)))
+                    fetching.reindex()
                 }
             };
         }

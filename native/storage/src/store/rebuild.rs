@@ -160,7 +160,7 @@ impl Rebuild {
         let mut later = self.candidates.iter().rev().map(|later| later.base_offset);
         let below = later.find(|base_offset| *base_offset > candidate.base_offset);
         let vouched = below.map(|below| below - 1).or(self.last_vouched());
-        let expected = Expected { vouched, below: below.unwrap_or(u64::MAX) };
+        let expected = Expected { vouched, below: below.unwrap_or(u64::MAX), bytes: None };
         Survey::new(Tail::new(candidate.base_offset, 0), expected, candidate.generation, self.batch_bytes_max)
     }
 

@@ -1,12 +1,14 @@
-//! Making the index of a sealed segment anew: from header to header, and past damage where the index that was there knows
-//! how it goes on.
+//! Making the index of a sealed segment anew: from header to header, and where one is damaged by a survey, which finds the
+//! batches after the damage.
 
 use ng_io::Buffer;
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader};
 
+use super::StoreFault;
 use super::locate::SegmentView;
 use super::plan::Step;
-use super::tail::INDEX_SPAN;
+use super::survey::{Expected, Survey};
+use super::tail::{INDEX_SPAN, Tail};
 use super::walk::{PIECE, plausible};
 use crate::PAGE;
 use crate::index::{Index, IndexEntry};
@@ -17,22 +19,25 @@ pub(super) struct Reindex {
     pub(super) view: SegmentView,
     group: u64,
     batch_bytes_max: u64,
-    /// What was there. Only its positions are heeded, and only behind damage.
-    old: Option<Index>,
     position: u64,
     last_base: Option<u64>,
     entries: Vec<IndexEntry>,
-    whole: bool,
+    /// Reads the segment again from its beginning, past damage.
+    survey: Option<Box<Survey>>,
+    is_missing: bool,
 }
 
 impl Reindex {
-    pub(super) const fn new(group: u64, view: SegmentView, batch_bytes_max: u64, old: Option<Index>) -> Self {
-        let entries = Vec::new();
-        Self { view, group, batch_bytes_max, old, position: 0, last_base: None, entries, whole: true }
+    pub(super) fn new(group: u64, view: SegmentView, batch_bytes_max: u64) -> Self {
+        let (entries, survey, is_missing) = (Vec::new(), None, false);
+        Self { view, group, batch_bytes_max, position: 0, last_base: None, entries, survey, is_missing }
     }
 
     /// The step that reads the next piece.
     pub(super) fn step(&self, path: std::path::PathBuf) -> Step {
+        if let Some(survey) = &self.survey {
+            return Step::Read { path, offset: survey.offset(), length: survey.length() };
+        }
         let (offset, end) = self.pages();
         Step::Read { path, offset, length: usize::try_from(end - offset).unwrap_or(PAGE) }
     }
@@ -43,20 +48,45 @@ impl Reindex {
         (self.position / page * page, end.next_multiple_of(page))
     }
 
-    /// Looks at the piece that was read, or hears that it cannot be. True when the segment has been read to its end.
-    pub(super) fn feed(&mut self, buffer: Option<&Buffer>) -> bool {
+    /// Looks at the piece that was read, or hears why there is none. True when the segment has been read to its end.
+    pub(super) fn feed(&mut self, read: Result<Option<Buffer>, StoreFault>) -> bool {
+        match (&mut self.survey, read) {
+            (_, Ok(None)) => {
+                self.is_missing = true;
+                true
+            }
+            (Some(survey), Ok(Some(piece))) => survey.feed(Some(&piece), self.view.bytes),
+            (Some(survey), Err(_)) => survey.fail(self.view.bytes),
+            (None, Ok(Some(piece))) => self.pass_headers(&piece),
+            (None, Err(_)) => {
+                self.begin_survey();
+                false
+            }
+        }
+    }
+
+    fn begin_survey(&mut self) {
+        let entry = &self.view.entry;
+        let tail = Tail::new(entry.base_offset, 0);
+        let survey = Survey::new(tail, Expected::of(entry), entry.generation, self.batch_bytes_max);
+        self.survey = Some(Box::new(survey));
+    }
+
+    fn pass_headers(&mut self, piece: &[u8]) -> bool {
         let (offset, wanted) = self.pages();
-        let buffer: &[u8] = buffer.map_or(&[], |buffer| buffer);
-        let cut = offset + (buffer.len() as u64) < wanted.min(self.view.bytes);
+        let cut = offset + (piece.len() as u64) < wanted.min(self.view.bytes);
         while self.position < self.view.bytes {
             let at = usize::try_from(self.position - offset).unwrap_or(usize::MAX);
-            let rest = buffer.get(at..).unwrap_or_default();
+            let rest = piece.get(at..).unwrap_or_default();
             if rest.len() < BATCH_HEADER_BYTES && !cut {
                 return false;
             }
             match self.header(rest) {
                 Some((header, length)) => self.pass(&header, length),
-                None => return !self.resume(),
+                None => {
+                    self.begin_survey();
+                    return false;
+                }
             }
         }
         true
@@ -81,25 +111,19 @@ impl Reindex {
         self.position += length;
     }
 
-    /// Goes on at the next place that the old index names. False if it names none.
-    fn resume(&mut self) -> bool {
-        self.whole = false;
-        let known = self.old.as_ref().map_or(&[] as &[_], |old| &old.entries);
-        let place = known.iter().find(|entry| entry.position > self.position);
-        let Some(place) = place.filter(|place| place.position < self.view.bytes) else { return false };
-        self.position = place.position;
-        true
-    }
-
-    /// The index, and whether all of the segment is behind it.
+    /// The index, and whether it is worth writing down.
     pub(super) fn finish(self) -> (Index, bool) {
+        let entries = match self.survey {
+            Some(survey) => survey.finish().tail.places().to_vec(),
+            None => self.entries,
+        };
         let index = Index {
             group: self.group,
             base_offset: self.view.entry.base_offset,
             segment_bytes: self.view.bytes,
             generation: self.view.entry.generation,
-            entries: self.entries,
+            entries,
         };
-        (index, self.whole)
+        (index, !self.is_missing)
     }
 }

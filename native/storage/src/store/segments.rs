@@ -508,6 +508,9 @@ impl SegmentStore {
         if matches!(running, Running::Appending { .. }) {
             self.reserve.is_needed(now);
         }
+        if let Running::Closing { closing, .. } = &running {
+            self.readers.forget_index(closing.key(group));
+        }
         self.note_progress(group, &running);
         if let Some(found) = self.groups.get_mut(&group) {
             found.carried_out(running, effects);

@@ -5,8 +5,8 @@ use ng_io::Buffer;
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, Verified, verify_front};
 
 use super::tail::{Passing, Tail};
-use crate::PAGE;
-use crate::segment::{Found, look};
+use crate::segments_file::SegmentEntry;
+use crate::{PAGE, footer};
 
 /// Bytes read at a time.
 pub(super) const PIECE: usize = 1 << 20;
@@ -14,6 +14,9 @@ pub(super) const PIECE: usize = 1 << 20;
 /// How often a piece is read before its pages are read one by one, and each of those before it counts as lost: some
 /// disks fail a read once.
 const ATTEMPTS: u8 = 3;
+
+/// A batch header never begins with this many zeroes: its length, which is not zero, ends before.
+const HEADER_ZEROES: usize = 40;
 
 /// What a survey may expect of its segment.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +26,15 @@ pub(super) struct Expected {
     pub(super) vouched: Option<u64>,
     /// Base offset of the next segment, or `u64::MAX`.
     pub(super) below: u64,
+    /// Bytes of its batches, where the list of segments says so: zeroes before that are damage.
+    pub(super) bytes: Option<u64>,
+}
+
+impl Expected {
+    /// A sealed segment, as the list describes it.
+    pub(super) const fn of(entry: &SegmentEntry) -> Self {
+        Self { vouched: Some(entry.last_offset), below: entry.last_offset + 1, bytes: Some(entry.bytes) }
+    }
 }
 
 /// A segment being read. Read [`Survey::length`] bytes from [`Survey::offset`] and bring them to [`Survey::feed`].
@@ -242,7 +254,7 @@ impl Survey {
     fn behind(&self, rest: &[u8]) -> Option<usize> {
         let led = (!self.damaged).then(|| self.plausible(rest)).flatten();
         let (Some(length), Ok(BatchHeader { base_offset, .. })) = (led, BatchHeader::decode(rest)) else {
-            return Some(1);
+            return Some(1 + zeroes(rest).saturating_sub(HEADER_ZEROES));
         };
         let Some(next) = rest.get(length..).filter(|next| !next.is_empty()) else {
             // The last batch is damaged, or the length is.
@@ -255,12 +267,17 @@ impl Survey {
         }
     }
 
-    /// Whether nothing more is to be found.
+    /// Whether nothing more is to be found: only zeroes follow, or the footer does. A page of zeroes with batches after it is
+    /// damage.
     fn ends_here(&self, rest: &[u8], at: usize) -> bool {
-        let all_found = self.expected.vouched.is_none_or(|vouched| vouched < self.next_offset());
+        if self.expected.vouched.is_none_or(|vouched| vouched < self.next_offset()) {
+            return true;
+        }
+        let zeroes = zeroes(rest);
         let position = usize::try_from(self.position).unwrap_or(usize::MAX).saturating_add(at);
-        let padding = self.finished && rest.iter().all(|byte| *byte == 0);
-        all_found || padding || (self.finished && matches!(look(rest, position), Ok(Found::End)))
+        let page = position.next_multiple_of(PAGE) - position;
+        let is_footer = rest.get(page + 16..page + 24) == Some(footer::KIND.magic.as_slice());
+        self.finished && (zeroes == rest.len() || (zeroes >= page && is_footer))
     }
 
     fn next_offset(&self) -> u64 {
@@ -289,12 +306,58 @@ impl Survey {
     pub(super) fn finish(mut self) -> Surveyed {
         let (has_batches, next) = (self.tail.bytes > 0, self.next_offset());
         // What a compaction left may end before its range does.
-        let is_short = self.generation == 0 || self.damaged;
+        let is_cut = self.expected.bytes.is_some_and(|bytes| self.tail.bytes < bytes);
+        let is_short = self.generation == 0 || self.damaged || is_cut;
         if let Some(vouched) = self.expected.vouched.filter(|vouched| is_short && next <= *vouched) {
             self.lost.push((next, vouched));
         }
         // A write that was cut short may have left something behind the batches.
         self.tail.stale_to = self.read_to;
         Surveyed { has_batches, tail: self.tail, lost: self.lost, is_foreign: self.is_foreign }
+    }
+}
+
+/// How many zeroes `bytes` begin with.
+fn zeroes(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use ng_wire::batch::{build, stamp};
+
+    use super::*;
+
+    /// A compacted segment with batches of one message at the offsets 2, 4 and 6, of 1 to 9.
+    fn compacted() -> Vec<u8> {
+        let batch = |offset| {
+            let mut bytes = build(1, &[&[7; 5_000]]);
+            stamp(&mut bytes, 0, offset, offset).expect("a batch that was just built");
+            bytes
+        };
+        [2, 4, 6].into_iter().flat_map(batch).collect()
+    }
+
+    fn lost(bytes: &[u8], listed: usize) -> Vec<(u64, u64)> {
+        let expected = Expected { vouched: Some(9), below: 10, bytes: Some(listed as u64) };
+        let mut survey = Survey::new(Tail::new(1, 0), expected, 1, 1 << 20);
+        assert!(survey.feed(Some(&bytes.to_vec().into()), listed as u64), "one piece is all");
+        survey.finish().lost
+    }
+
+    #[test]
+    fn a_compacted_segment_has_gaps_and_loses_what_is_damaged() {
+        let whole = compacted();
+        let (length, batch) = (whole.len(), whole.len() / 3);
+        assert_eq!(lost(&whole, length), []);
+        let zeroed = |range: std::ops::Range<usize>| {
+            let mut bytes = whole.clone();
+            bytes[range].fill(0);
+            lost(&bytes, length)
+        };
+        assert_eq!(zeroed(0..4_096), [(1, 3)]);
+        assert_eq!(zeroed(batch..batch + 4_096), [(3, 5)]);
+        assert_eq!(zeroed(2 * batch..length), [(5, 9)], "its end");
+        assert_eq!(lost(&whole[..2 * batch], length), [(5, 9)], "cut between two batches");
     }
 }

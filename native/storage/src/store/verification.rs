@@ -6,6 +6,7 @@ use std::time::Duration;
 use ng_io::{Buffer, Instant};
 
 use super::group::{Group, Running};
+use super::index_cache::IndexKey;
 use super::lost::{closed, placeholder};
 use super::plan::{Plan, PlanFault, PlanResult, Step, replace};
 use super::survey::{Expected, Survey, Surveyed};
@@ -113,8 +114,7 @@ impl Group {
         let Some(entry) = self.listed.segments.get(place).copied() else { return };
         self.distrusted = true;
         if entry.is_sealed() {
-            let expected = Expected { vouched: Some(entry.last_offset), below: entry.last_offset + 1 };
-            self.begin_verification(entry, expected);
+            self.begin_verification(entry, Expected::of(&entry));
         } else if let Some(tail) = &mut self.tail {
             tail.surveyed = false;
         }
@@ -131,7 +131,7 @@ impl Group {
         self.verify_now = false;
         if self.verification.is_none() {
             let tail = self.tail.as_ref()?;
-            let expected = Expected { vouched: Some(tail.last_offset), below: u64::MAX };
+            let expected = Expected { vouched: Some(tail.last_offset), below: u64::MAX, bytes: None };
             let entry = tail.entry();
             self.begin_verification(entry, expected);
         }
@@ -209,7 +209,14 @@ impl Group {
         let described = self.tail.as_ref().map(Tail::unsealed);
         let lost = surveyed.lost;
         self.closing = Some(Box::new(if entry.is_sealed() {
-            Closing { entry, index: None, lost }
+            let index = surveyed.has_batches.then(|| Index {
+                group: self.id,
+                base_offset: entry.base_offset,
+                segment_bytes: entry.bytes,
+                generation: entry.generation,
+                entries: surveyed.tail.places().to_vec(),
+            });
+            Closing { entry, index, lost }
         } else if surveyed.has_batches {
             let (entry, index) = closed(self.id, &surveyed.tail, 0, &lost, described.as_ref());
             Closing { entry, index: Some(index), lost }
@@ -277,6 +284,11 @@ impl Group {
 }
 
 impl Closing {
+    /// The segment, whose index in memory may lead into the damage.
+    pub(super) const fn key(&self, group: u64) -> IndexKey {
+        IndexKey { group, base_offset: self.entry.base_offset, generation: self.entry.generation }
+    }
+
     fn fences(&self) -> impl Iterator<Item = Fence> + '_ {
         let SegmentEntry { base_offset, generation, .. } = self.entry;
         self.lost.iter().map(move |(first, last)| Fence {

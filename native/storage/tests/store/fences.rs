@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ng_io::{Driver, DriverLimits, Environment, Instant, Wait};
+use ng_storage::PAGE;
 use ng_storage::home::Home;
 use ng_storage::store::plan::Step;
 use ng_storage::store::shell::PlanShell;
@@ -170,6 +171,49 @@ fn a_flip_anywhere_in_the_unsealed_segment_costs_one_message() {
         let hit = begins.windows(2).position(|pair| (pair[0]..pair[1]).contains(&position));
         let lost: Vec<u64> = hit.map(|hit| UNSEALED + hit as u64).into_iter().collect();
         loses(&environment, &vouched, &lost, &format!("a flip at {position}"));
+    }
+}
+
+/// Makes a page of a file zero.
+fn zero(environment: &Mortal, path: &Path, page: usize) {
+    let mut bytes = environment.machine.file_bytes(path).expect("it is there");
+    let end = bytes.len().min((page + 1) * PAGE);
+    bytes[page * PAGE..end].fill(0);
+    replace(environment, path, &bytes);
+}
+
+#[test]
+fn a_page_of_zeroes_costs_what_was_in_it() {
+    for (page, lost) in [(0, 4..=4), (1, 4..=7), (2, 7..=7)] {
+        let environment = Mortal::new(16);
+        let (_, vouched) = grown(&environment);
+        zero(&environment, &segment(UNSEALED), page);
+        let lost: Vec<u64> = lost.collect();
+        loses(&environment, &vouched, &lost, &format!("page {page} is zero"));
+    }
+}
+
+/// Also after the index is lost: it leads past the damage again.
+#[test]
+fn a_page_of_zeroes_in_a_sealed_segment_costs_what_was_in_it() {
+    for (page, lost) in [(0, vec![0]), (1, vec![0, 1]), (2, vec![1])] {
+        let environment = Mortal::new(17);
+        let (_, vouched) = grown(&environment);
+        zero(&environment, &segment(0), page);
+        let kept: Vec<u64> = (0..8).filter(|offset| !lost.contains(offset)).collect();
+        let mut rig = opened(&environment, &vouched);
+        let _ = read(&mut rig, 7);
+        rig.act(|store, effects| store.distrust(GROUP, lost[0], effects));
+        rig.until("it is named", |rig| rig.fenced.contains_key(&GROUP));
+        assert_eq!(fenced(&rig), [(lost[0], lost[lost.len() - 1])], "page {page}");
+        assert_eq!(read(&mut rig, 7), (kept.clone(), lost.clone()), "page {page}");
+        drop(rig);
+        let index = segment(0).with_extension("index");
+        if environment.machine.file_bytes(&index).is_some() {
+            remove(&environment, &index);
+        }
+        let mut rig = opened(&environment, &vouched);
+        assert_eq!(read(&mut rig, 7), (kept, lost), "page {page}: the index is gone");
     }
 }
 

@@ -1,35 +1,18 @@
 //! Who may do what.
 
-use ng_wire::table::permission::{Grants, Requirement};
-
-use crate::catalog::Catalog;
+use ng_wire::table::permission::Requirement;
 
 /// The user who may do everything.
 pub const ROOT: u32 = 0;
 
-/// What a command is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// No stream in particular.
-    Node,
-    /// A stream.
-    Stream(u32),
-    /// A topic.
-    Topic {
-        /// Its stream.
-        stream: u32,
-        /// Its number in the stream.
-        topic: u32,
-    },
-    /// Something that is not there: whoever asks is told so, permitted or not.
-    Missing,
-}
-
-impl Catalog {
-    /// Whether a user meets a requirement. Nobody but [`ROOT`] holds a flag.
-    #[must_use]
-    pub fn permits(&self, user: u32, requirement: Requirement, target: Target) -> bool {
-        const UNCONDITIONAL: Grants = Grants { global: &[], stream: &[], topic: &[] };
-        user == ROOT || target == Target::Missing || requirement.grants() == UNCONDITIONAL
+/// Whether a client meets a requirement; `user` is the user of its session, if it has one. Until users have permissions,
+/// no one but [`ROOT`] holds a flag.
+#[must_use]
+pub const fn permits(user: Option<u32>, requirement: Requirement) -> bool {
+    match (requirement, user) {
+        (Requirement::Nothing | Requirement::Credentials, _) => true,
+        (_, None) => false,
+        (Requirement::Session, Some(_)) => true,
+        (_, Some(user)) => user == ROOT,
     }
 }

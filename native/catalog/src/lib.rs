@@ -26,7 +26,7 @@ mod rows;
 pub mod snapshot;
 mod walk;
 
-pub use authorize::{ROOT, Target};
+pub use authorize::{ROOT, permits};
 pub use catalog::Catalog;
 pub use key::{KeyBytes, RowKey};
 pub use name::RowName;

@@ -14,9 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_catalog::Catalog;
+use ng_catalog::{Catalog, permits};
 use ng_io::{Instant, WallMicros};
-use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
 use ng_net::{ConnectionId, FrameBody, Kept, Peer, Served, Service};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
@@ -32,7 +31,6 @@ use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::ReplyOutcome;
-use ng_wire::table::permission::Requirement;
 use ng_wire::table::roster::{NodeRole, NodeStatus};
 use ng_wire::table::transport::Transport;
 
@@ -57,9 +55,6 @@ use crate::route;
 use crate::routes::Routes;
 use crate::totals::ShardTotals;
 use crate::trash::TrashLink;
-
-/// The user who may do everything.
-const ROOT: u32 = 0;
 
 /// Clients can make frames drop; the counter has them all, the log one in this time.
 const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);
@@ -193,20 +188,20 @@ impl Desk {
         header: &RequestHeader,
         body: FrameBody<'_>,
     ) -> Decision {
-        if !is_permitted(command.row().requirement, peer.bound) {
+        if command == Command::Logout && peer.bound.is_none() {
+            return Decision::body(Vec::new());
+        }
+        if !permits(peer.bound.map(|bound| bound.user_id), command.row().requirement) {
             return Decision::Denied(ErrorCode::Unauthorized);
         }
         match command {
             Command::Ping => Decision::body(Vec::new()),
-            Command::LoginUser | Command::LoginWithPersonalAccessToken => {
-                Decision::evicted(EvictionReason::MalformedLogin)
-            }
+            command if command.is_legacy_login() => Decision::evicted(EvictionReason::MalformedLogin),
             Command::LoginRegister => match (peer.bound, login(body.bytes())) {
                 (Some(bound), Ok(_)) => Decision::Answered(Answer::Session(bound)),
                 (None, Ok(ask)) => self.ask(id, peer, header, ask),
                 (_, Err(reason)) => Decision::evicted(reason),
             },
-            Command::Logout if peer.bound.is_none() => Decision::body(Vec::new()),
             Command::Logout => self.ask(id, peer, header, Ask::Logout),
             Command::GetMe => Decision::body(me(peer)),
             Command::ClusterMetadata => Decision::body(self.cluster(peer)),
@@ -359,11 +354,12 @@ impl Decision {
     }
 }
 
-/// What a client without a session gets for anything but a ping, a login or a logout.
+/// The refusal of a request without a session, unless the command needs none. A logout needs none either: there is
+/// nothing to end.
 fn stranger(header: &RequestHeader, command: Option<&Command>) -> Option<Decision> {
     match command {
-        Some(Command::Ping | Command::LoginRegister | Command::Logout) => None,
-        Some(command) if command.is_legacy_login() => None,
+        Some(Command::Logout) => None,
+        Some(command) if permits(None, command.row().requirement) => None,
         _ if Operation::from_code(header.operation) == Some(Operation::NonReplicated) => {
             Some(Decision::Denied(ErrorCode::Unauthenticated))
         }
@@ -379,15 +375,6 @@ fn oversize_stranger(header: &RequestHeader) -> Decision {
         Some(Operation::NonReplicated) => Decision::Denied(ErrorCode::Unauthenticated),
         Some(Operation::Logout) | None => Decision::Denied(ErrorCode::InvalidCommand),
         Some(_) => Decision::evicted(EvictionReason::NoSession),
-    }
-}
-
-/// Until accounts are kept there is one, root, who may do everything; any other would be held to what every
-/// authenticated user may do.
-fn is_permitted(requirement: Requirement, bound: Option<Bound>) -> bool {
-    match requirement {
-        Requirement::Nothing | Requirement::Credentials | Requirement::Session => true,
-        _ => bound.is_none_or(|bound| bound.user_id == ROOT),
     }
 }
 

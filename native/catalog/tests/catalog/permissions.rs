@@ -1,30 +1,38 @@
 //! Who may do what.
 
-use ng_catalog::{ROOT, Target};
+use ng_catalog::{ROOT, permits};
 use ng_wire::table::command::Command;
-use ng_wire::table::permission::Requirement;
+use ng_wire::table::permission::{Grants, Requirement};
 
-use crate::written::{catalog, stream};
-
-const TARGETS: [Target; 3] = [Target::Node, Target::Stream(1), Target::Topic { stream: 1, topic: 0 }];
+const NO_FLAGS: Grants = Grants { global: &[], stream: &[], topic: &[] };
 
 #[test]
-fn root_may_everything_and_others_what_asks_for_no_flag() {
-    let catalog = catalog(&[stream(1, "a")]);
-    for command in Command::ALL {
-        let requirement = command.row().requirement;
-        let open =
-            matches!(requirement, Requirement::Nothing | Requirement::Credentials | Requirement::Session);
-        for target in TARGETS {
-            assert!(catalog.permits(ROOT, requirement, target), "{}", command.name());
-            for user in [1, u32::MAX] {
-                assert_eq!(catalog.permits(user, requirement, target), open, "{}", command.name());
-            }
+fn root_may_do_everything_and_other_users_what_needs_no_flag() {
+    for requirement in Requirement::ALL.iter().copied() {
+        assert!(permits(Some(ROOT), requirement), "{}", requirement.name());
+        for user in [1, u32::MAX] {
+            assert_eq!(
+                permits(Some(user), requirement),
+                requirement.grants() == NO_FLAGS,
+                "{}",
+                requirement.name()
+            );
         }
     }
 }
 
 #[test]
-fn that_something_is_missing_anyone_may_hear() {
-    assert!(catalog(&[]).permits(1, Requirement::ManageTopic, Target::Missing));
+fn without_a_session_a_client_may_ping_and_log_in() {
+    let open: Vec<Command> =
+        Command::ALL.iter().copied().filter(|command| permits(None, command.row().requirement)).collect();
+    assert_eq!(
+        open,
+        [
+            Command::Ping,
+            Command::LoginUser,
+            Command::LoginRegister,
+            Command::LoginWithPersonalAccessToken,
+            Command::LoginRegisterWithToken
+        ]
+    );
 }

@@ -39,23 +39,28 @@ impl<E: Environment> Shard<E> {
     }
 
     fn heed(&mut self, outgoing: Outgoing) -> Result<(), Ending> {
-        match (outgoing, &mut self.desk.registry) {
-            (Outgoing::Answer { ticket, answer }, _) => self.log_answered(ticket, answer),
-            (Outgoing::Polled { ticket, answer }, _) => {
-                if let Some((Asking::Partitions, ticket)) = Asking::of(ticket) {
-                    self.polled(ticket, answer);
-                }
+        match outgoing {
+            Outgoing::Answer { ticket, answer } => self.log_answered(ticket, answer),
+            Outgoing::Polled { ticket, answer } => match Asking::of(ticket) {
+                Some((Asking::Partitions, ticket)) => self.polled(ticket, answer),
+                asking => unreachable!("only requests for partitions poll, not {asking:?}"),
+            },
+            Outgoing::Damaged { group, offset } => self.damage_met(group, offset),
+            Outgoing::Fenced { group, fences } => self.fenced(group, &fences),
+            Outgoing::Evicted(client) => {
+                let registry = self.desk.registry.as_mut();
+                registry.expect("sessions are on the first shard").evicted(client);
             }
-            (Outgoing::Damaged { group, offset }, _) => self.damage_met(group, offset),
-            (Outgoing::Fenced { group, fences }, _) => self.fenced(group, &fences),
-            (Outgoing::Evicted(client), Some(registry)) => registry.evicted(client),
-            (Outgoing::Cut { asker, end, .. }, _) => self.cut_ended(asker, end),
-            (Outgoing::Adopted { asker, end, .. }, _) => self.adoption_ended(asker, end),
-            (Outgoing::Removed { group }, _) => self.group_removed(group),
-            (Outgoing::RemovalFailed { group, error }, _) => self.removal_failed(group, error),
-            (Outgoing::Fatal(fatal), _) => return Err(Ending::from(*fatal)),
-            // A node of its own has nobody to send to.
-            _ => {}
+            Outgoing::Cut { asker, end, .. } => self.cut_ended(asker, end),
+            Outgoing::Adopted { asker, end, .. } => self.adoption_ended(asker, end),
+            Outgoing::Removed { group } => self.group_removed(group),
+            Outgoing::RemovalFailed { group, error } => self.removal_failed(group, error),
+            Outgoing::Fatal(fatal) => return Err(Ending::from(*fatal)),
+            // A group with one replica has no other to send to, to take a state from or to wait for; nobody watches.
+            outgoing @ (Outgoing::Frame { .. }
+            | Outgoing::Installed { .. }
+            | Outgoing::Undecidable { .. }
+            | Outgoing::Executed { .. }) => unreachable!("the log of a single node says {outgoing:?}"),
         }
         Ok(())
     }
@@ -73,7 +78,7 @@ impl<E: Environment> Shard<E> {
             }
             Some((Asking::Partitions, ticket)) => return self.partition_answered(ticket, &answer),
             Some((Asking::Purges, ticket)) => return self.purge_answered(ticket, &answer),
-            None => None,
+            None => unreachable!("the log answers a ticket without a table: {ticket:?}"),
         };
         if let Some((shard, answer)) = addressed {
             self.answer_on(shard, answer);

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from server_ng import binding
 from tests.support.node import ROOT_CREDENTIAL, Node, Plan
 
 __all__ = ["BACKENDS", "LONG", "StartNode", "backend", "make_node", "served", "start_node"]
@@ -17,19 +16,13 @@ StartNode: TypeAlias = Callable[..., Node]
 LONG = bool(os.environ.get("NG_LONG"))
 """Whether the tests run in their long form, with the numbers of a release rather than of every change."""
 
-
-def _backends() -> tuple[str, ...]:
-    # In CI a ring that cannot be used fails the tests; a desk without one runs the others.
-    ring = binding.probe(Path(__file__).parent)["io_uring"] == "available"
-    return ("posix", "uring") if ring or os.environ.get("CI") else ("posix",)
-
-
-BACKENDS = _backends()
+BACKENDS = ("posix", "uring")
+"""Both are tested everywhere: a ring that cannot be used fails its tests."""
 
 
 @pytest.fixture(params=BACKENDS, scope="session")
 def backend(request: pytest.FixtureRequest) -> str:
-    """Each I/O backend of this machine."""
+    """Each I/O backend."""
     return str(request.param)
 
 

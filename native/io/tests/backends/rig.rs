@@ -4,11 +4,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ng_io::probe::{RingSupport, probe_ring};
-use ng_io::{
-    Buffer, Completion, Driver, DriverLimits, Environment, Handle, Operation, Outcome, Token,
-    UringEnvironment, Wait,
-};
+use ng_io::{Buffer, Completion, Driver, DriverLimits, Environment, Handle, Operation, Outcome, Token, Wait};
 
 /// How long anything may take before a test calls it hung. Nothing is measured against it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,27 +16,11 @@ macro_rules! on_every_backend {
             $(#[test] fn $test() { super::$test(&ng_io::PosixEnvironment); })*
         }
         mod uring {
-            $(#[test] fn $test() {
-                if let Some(environment) = crate::rig::ring() {
-                    super::$test(&environment);
-                }
-            })*
+            $(#[test] fn $test() { super::$test(&ng_io::UringEnvironment); })*
         }
     };
 }
 pub(crate) use on_every_backend;
-
-/// The ring's environment if there is a ring. Under CI its absence is a failure, elsewhere it is said.
-pub(crate) fn ring() -> Option<UringEnvironment> {
-    match probe_ring() {
-        RingSupport::Available { .. } => Some(UringEnvironment),
-        RingSupport::Unavailable { reason } => {
-            assert!(std::env::var_os("CI").is_none(), "the uring backend must be tested in CI: {reason}");
-            eprintln!("the uring backend is not present here: {reason}");
-            None
-        }
-    }
-}
 
 pub(crate) const LIMITS: DriverLimits = DriverLimits { operations_max: 16_384, handles_max: 1024 };
 

@@ -5,8 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_io::probe::{RingSupport, probe_ring};
-use ng_io::{Chunk, Driver, DriverLimits, Environment, Instant, Outcome, Token, UringEnvironment, Wait};
+use ng_io::{Chunk, Driver, DriverLimits, Environment, Instant, Outcome, Token, Wait};
 use ng_net::connection::Bound;
 use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
 use ng_net::tcp::WindDown;
@@ -30,26 +29,11 @@ macro_rules! on_every_backend {
             $(#[test] fn $test() { super::$test(&ng_io::PosixEnvironment); })*
         }
         mod uring {
-            $(#[test] fn $test() {
-                if let Some(environment) = crate::table::ring() {
-                    super::$test(&environment);
-                }
-            })*
+            $(#[test] fn $test() { super::$test(&ng_io::UringEnvironment); })*
         }
     };
 }
 pub(crate) use on_every_backend;
-
-/// The ring's environment if there is a ring. Under CI its absence is a failure.
-pub(crate) fn ring() -> Option<UringEnvironment> {
-    match probe_ring() {
-        RingSupport::Available { .. } => Some(UringEnvironment),
-        RingSupport::Unavailable { reason } => {
-            assert!(std::env::var_os("CI").is_none(), "the uring backend must be tested in CI: {reason}");
-            None
-        }
-    }
-}
 
 /// Commands of the service under test, by code.
 pub(crate) const ECHO: u32 = 1;

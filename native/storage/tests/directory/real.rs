@@ -1,10 +1,8 @@
 //! The same on the real disk, with both backends.
 
-use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::{Environment, PosixEnvironment, UringEnvironment};
 use ng_storage::data_directory::DataDirectory;
 use ng_storage::home::Home;
@@ -18,13 +16,7 @@ fn a_directory_is_founded_and_opened_on_posix() {
 
 #[test]
 fn a_directory_is_founded_and_opened_on_uring() {
-    match probe_ring() {
-        RingSupport::Available { .. } => found_and_open(&UringEnvironment),
-        RingSupport::Unavailable { reason } => {
-            assert!(env::var_os("CI").is_none(), "the uring backend must be tested in CI: {reason}");
-            eprintln!("the uring backend is not present here: {reason}");
-        }
-    }
+    found_and_open(&UringEnvironment);
 }
 
 fn found_and_open<E: Environment>(environment: &E) {

@@ -20,7 +20,6 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::simulated::Random;
 
 /// The words of an order to this test as a child, a line each.
@@ -43,13 +42,7 @@ fn a_killed_writer_loses_nothing_durable_on_posix() {
 
 #[test]
 fn a_killed_writer_loses_nothing_durable_on_uring() {
-    match probe_ring() {
-        RingSupport::Available { .. } => kill_again_and_again("uring"),
-        RingSupport::Unavailable { reason } => {
-            assert!(env::var_os("CI").is_none(), "the uring backend must be tested in CI: {reason}");
-            eprintln!("the uring backend is not present here: {reason}");
-        }
-    }
+    kill_again_and_again("uring");
 }
 
 fn kill_again_and_again(backend: &str) {

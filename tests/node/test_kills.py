@@ -106,6 +106,23 @@ def test_what_was_acknowledged_survives_kills_under_load(node: Node, shards: int
 
 
 @pytest.mark.timeout(7200 if LONG else 60)
+@pytest.mark.parametrize("shards", [1, 2, 4])
+def test_a_stop_under_load_is_in_order(node: Node, shards: int) -> None:
+    dice = random.Random(f"stops-{SEED}-{shards}")
+    first_start(node, shards, dice)
+    record = make_topic(node)
+    for backend in BACKENDS:
+        assert live(node, record, dice, node.terminate) == 0
+        assert node.log("stopped")[0]["status"] == 0
+        assert node.log("answers_cut") == []
+        assert len(node.log("shard_stopped")) == shards
+        assert node.stderr() == ""
+        node.restart({"system.io.backend": backend})
+        check_all(node, record)
+    assert node.terminate() == 0
+
+
+@pytest.mark.timeout(7200 if LONG else 60)
 @pytest.mark.parametrize("shards", [1, 4])
 def test_topics_survive_kills_while_they_are_made_and_removed(node: Node, shards: int) -> None:
     dice = random.Random(f"topics-{SEED}-{shards}")

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.node import ROOT_CREDENTIAL, Node, faulty
 from tests.support.raw import RawClient
 from tests.support.waiting import until
 
+PING, CLIENTS = 1, 22
 FOREVER_MILLIS = 600_000
 
 
@@ -40,17 +42,28 @@ def test_a_signal_stops_it_cleanly(start_node: StartNode, backend: str, number: 
     assert not (node.runtime / "last_crash.json").exists()
 
 
-def test_a_login_under_way_is_answered_before_the_stop(start_node: StartNode) -> None:
-    node = start_node(faulty("freeze 3"))
-    with node.connect_registered() as member, node.connect() as client:
+def sharded(shards: int) -> dict[str, str]:
+    """Settings of a server with so many shards, however few CPUs there are."""
+    return {"system__sharding__cpu_allocation": str(shards), "system__sharding__pin_cores": "false"}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 4])
+def test_logins_under_way_are_answered_before_the_stop(start_node: StartNode, shards: int) -> None:
+    node = start_node(faulty("freeze 3", **sharded(shards)))
+    with ExitStack() as stack:
+        # Connections are dealt to the shards in turn: each has a member and a client.
+        members = [stack.enter_context(node.connect_registered()) for _ in range(shards)]
+        clients = [stack.enter_context(node.connect()) for _ in range(shards)]
         node.signal(signal.SIGUSR1)
-        client.send_login()
-        # The shard that answers these has seen the login before, which waits for the frozen control plane.
-        for _ in range(3):
-            member.ping()
+        for client in clients:
+            client.send_login()
+        # Before these the first shard got the logins, which wait for the frozen control plane.
+        for member in members * 3:
+            assert member.command(CLIENTS).status == 0
         node.signal(signal.SIGTERM)
-        assert isinstance(client.read_login(), Reply)
-        assert client.session
+        for client in clients:
+            assert isinstance(client.read_login(), Reply)
+            assert client.session
     assert node.wait() == 0
 
 
@@ -87,23 +100,37 @@ def test_addresses_are_written_for_as_long_as_they_are_good(make_node: StartNode
     assert not written.exists()
 
 
-def stuck(client: RawClient) -> bool:
+def stuck(client: RawClient, code: int) -> bool:
     """Whether the server has stopped to answer this client."""
     if client.hears_within(0):
         client.read()
-        client.send(client.prepare(1).encode())
+        client.send(client.prepare(code).encode())
     return not client.hears_within(1)
 
 
-def stick(node: Node, client: RawClient) -> None:
-    """Makes the first shard stand still; the client waits for an answer from then on."""
-    client.send(client.prepare(1).encode())
+def stick(node: Node, client: RawClient, code: int = PING) -> None:
+    """Makes the shard of the client stand still; the client waits for an answer from then on."""
+    client.send(client.prepare(code).encode())
     node.signal(signal.SIGUSR1)
-    until(lambda: stuck(client), "the shard stands still")
+    until(lambda: stuck(client, code), "the shard stands still")
+
+
+def test_the_first_shard_answers_a_late_one_before_the_stop(start_node: StartNode) -> None:
+    node = start_node(faulty("stall 4000 1", **sharded(2)))
+    # The first connection is dealt to the first shard, which would wait for it.
+    node.connect().close()
+    with node.connect_registered() as client:
+        stick(node, client, CLIENTS)
+        node.signal(signal.SIGTERM)
+        reply = client.read()
+        assert isinstance(reply, Reply)
+        assert reply.status == 0
+    assert node.wait() == 0
+    assert node.log("answers_cut") == []
 
 
 def test_a_second_signal_ends_it_at_once(start_node: StartNode) -> None:
-    node = start_node(faulty(f"stall {FOREVER_MILLIS}"))
+    node = start_node(faulty(f"stall {FOREVER_MILLIS} 0"))
     with node.connect_registered() as client:
         stick(node, client)
         node.signal(signal.SIGTERM)
@@ -118,7 +145,7 @@ def test_a_stop_that_takes_too_long_is_given_up(start_node: StartNode) -> None:
         "system__sharding__shutdown_drain_timeout": "100ms",
         "system__sharding__shutdown_join_timeout": "200ms",
     }
-    node = start_node(faulty(f"stall {FOREVER_MILLIS}", **limits))
+    node = start_node(faulty(f"stall {FOREVER_MILLIS} 0", **limits))
     with node.connect_registered() as client:
         stick(node, client)
         assert node.terminate() == 75

@@ -15,6 +15,9 @@ WATCHDOG = {"WATCHDOG_USEC": "1500000"}
 FOREVER_MILLIS = 600_000
 
 
+SHARDS = {"system__sharding__cpu_allocation": "2", "system__sharding__pin_cores": "false"}
+
+
 def watched(fault: str, **settings: str) -> Plan:
     """A server to which a fault can happen, under the eyes of a service manager."""
     plan = faulty(fault, **settings)
@@ -63,12 +66,13 @@ def test_a_control_plane_frozen_for_too_long_starves_the_watchdog(start_node: St
     assert node.terminate() == 0
 
 
-def test_a_stuck_shard_starves_the_watchdog(start_node: StartNode) -> None:
-    node = start_node(watched(f"stall {FOREVER_MILLIS}"))
+@pytest.mark.parametrize("shard", [0, 1])
+def test_a_stuck_shard_starves_the_watchdog(start_node: StartNode, shard: int) -> None:
+    node = start_node(watched(f"stall {FOREVER_MILLIS} {shard}", **SHARDS))
     assert fed(node)
     node.signal(signal.SIGUSR1)
     stalled = node.wait_for_log("shard_stalled")
-    assert stalled["shard"] == 0
+    assert stalled["shard"] == shard
     assert node.notify.silent_for(3)
     # As a service manager does then.
     assert node.kill() == -signal.SIGKILL
@@ -76,12 +80,16 @@ def test_a_stuck_shard_starves_the_watchdog(start_node: StartNode) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "thread", "reason"),
-    [("panic", "shard-0", "panic"), ("callback", "control plane", "a fault that a test asked for")],
+    [
+        ("panic 0", "shard-0", "panic"),
+        ("panic 1", "shard-1", "panic"),
+        ("callback", "control plane", "a fault that a test asked for"),
+    ],
 )
 def test_a_fault_of_ours_ends_it_and_is_told_at_the_next_start(
     start_node: StartNode, fault: str, thread: str, reason: str
 ) -> None:
-    node = start_node(faulty(fault))
+    node = start_node(faulty(fault, **SHARDS))
     with node.connect_registered() as client:
         node.signal(signal.SIGUSR1)
         assert node.wait() == 70
@@ -97,12 +105,13 @@ def test_a_fault_of_ours_ends_it_and_is_told_at_the_next_start(
     assert node.terminate() == 0
 
 
-def test_a_panic_writes_one_line(start_node: StartNode) -> None:
-    node = start_node(faulty("panic"))
+@pytest.mark.parametrize("shard", [0, 1])
+def test_a_panic_writes_one_line(start_node: StartNode, shard: int) -> None:
+    node = start_node(faulty(f"panic {shard}", **SHARDS))
     node.signal(signal.SIGUSR1)
     assert node.wait() == 70
     (line,) = node.stderr().splitlines()
-    assert line.startswith("server-ng: fatal: shard-0: panic: ")
+    assert line.startswith(f"server-ng: fatal: shard-{shard}: panic: ")
     assert line.endswith("(exit status 70)")
 
 

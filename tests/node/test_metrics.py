@@ -204,7 +204,7 @@ def test_messages_that_are_in_memory_alone_are_not_called_damaged(node: Node, cl
 
 
 def test_a_crash_is_shown_by_the_run_after_it(start_node: StartNode) -> None:
-    node = start_node(faulty("panic"))
+    node = start_node(faulty("panic 0"))
     node.signal(signal.SIGUSR1)
     assert node.wait() == 70
     at = node.last_crash()["at_micros"] / 1_000_000

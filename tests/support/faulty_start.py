@@ -1,8 +1,8 @@
 """A start script: the server as it is, with the fault that NG_TEST_FAULT names. On SIGUSR1,
 
 freeze SECONDS   the control plane's thread sleeps in a C call and keeps the interpreter to itself
-panic            the first shard panics
-stall MILLIS     the first shard does not turn for so long
+panic SHARD      the shard panics
+stall MILLIS SHARD   the shard does not turn for so long
 callback         a callback of the event loop raises
 task             the next login's task raises
 
@@ -38,8 +38,8 @@ def _freeze(seconds: int) -> None:
         left = int(_C.sleep(left))
 
 
-def _record(kind: int, body: bytes) -> bytes:
-    return struct.pack("<IHHQ", 16 + len(body), kind, 0, 0) + body
+def _record(kind: int, shard: str, body: bytes) -> bytes:
+    return struct.pack("<IHHQ", 16 + len(body), kind, int(shard), 0) + body
 
 
 def _raise() -> None:
@@ -70,10 +70,10 @@ def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
     match words:
         case ["freeze", seconds]:
             return lambda: _freeze(int(seconds))
-        case ["panic"]:
-            return lambda: pump.send(_record(_PANIC, b""))
-        case ["stall", millis]:
-            return lambda: pump.send(_record(_STALL, struct.pack("<Q", int(millis))))
+        case ["panic", shard]:
+            return lambda: pump.send(_record(_PANIC, shard, b""))
+        case ["stall", millis, shard]:
+            return lambda: pump.send(_record(_STALL, shard, struct.pack("<Q", int(millis))))
         case ["callback"]:
             return _raise
         case _:

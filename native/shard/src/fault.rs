@@ -4,25 +4,39 @@ use std::time::Duration;
 
 use crate::record::Record;
 
-/// The first shard panics. No body.
+/// The shard of the record panics. No body.
 pub const PANIC: u16 = 0xFF00;
 
-/// The first shard is stuck for a while. Body: milliseconds (u64).
+/// The shard of the record is stuck for a while. Body: milliseconds (u64).
 pub const STALL: u16 = 0xFF01;
 
-/// Whether a record asks for a fault, and is whole.
-pub fn is_fault(record: &Record<'_>) -> bool {
-    match record.kind {
-        PANIC => record.body.is_empty(),
-        STALL => record.body.len() == 8,
-        _ => false,
-    }
+/// A fault of one shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It panics.
+    Panic,
+    /// It is stuck for so long.
+    Stall(Duration),
 }
 
-/// Does what a record asks for.
-pub fn happen(record: &Record<'_>) {
-    match (record.kind, record.body.try_into()) {
-        (STALL, Ok(millis)) => std::thread::sleep(Duration::from_millis(u64::from_le_bytes(millis))),
-        _ => unreachable!("a fault that a test asked for"),
+impl Fault {
+    /// The fault that a record asks for.
+    pub fn of(record: &Record<'_>) -> Option<Self> {
+        match record.kind {
+            PANIC => record.body.is_empty().then_some(Self::Panic),
+            STALL => {
+                let millis = u64::from_le_bytes(record.body.try_into().ok()?);
+                Some(Self::Stall(Duration::from_millis(millis)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Happens on this thread.
+    pub fn happen(self) {
+        match self {
+            Self::Panic => unreachable!("a fault that a test asked for"),
+            Self::Stall(time) => std::thread::sleep(time),
+        }
     }
 }

@@ -73,6 +73,9 @@ pub enum PlaneFrame {
     },
     /// Back: what came of it.
     AdoptionEnded(Box<ToldAdoption>),
+    /// To one shard: a fault that a test asked for.
+    #[cfg(debug_assertions)]
+    Fault(crate::fault::Fault),
 }
 
 /// Orders of one pass for one shard.
@@ -318,6 +321,8 @@ impl ShardFrame {
             Self::Plane(PlaneFrame::Rows(_)) => FrameVariant::Rows,
             Self::Plane(PlaneFrame::Mirrored { .. }) => FrameVariant::Mirrored,
             Self::Plane(PlaneFrame::Orders(_)) => FrameVariant::Orders,
+            #[cfg(debug_assertions)]
+            Self::Plane(PlaneFrame::Fault(_)) => FrameVariant::Orders,
             Self::Plane(PlaneFrame::Fates(_)) => FrameVariant::Fates,
             Self::Plane(PlaneFrame::Observed { .. }) => FrameVariant::Observed,
             Self::Plane(PlaneFrame::Cut { .. }) => FrameVariant::Cut,

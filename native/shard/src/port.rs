@@ -187,7 +187,7 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
             from_python::ADOPT => AdoptOrder::decode(record.body).is_some(),
             from_python::RECONCILE => reconcile::orders(record.body).is_some(),
             #[cfg(debug_assertions)]
-            _ => crate::fault::is_fault(&record),
+            _ => crate::fault::Fault::of(&record).is_some(),
             #[cfg(not(debug_assertions))]
             _ => false,
         };

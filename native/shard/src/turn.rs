@@ -442,7 +442,7 @@ impl<E: Environment> Shard<E> {
                 }
             }
             #[cfg(debug_assertions)]
-            _ => crate::fault::happen(record),
+            _ => self.take_fault(record)?,
             #[cfg(not(debug_assertions))]
             other => unreachable!("record kind {other} passed the boundary"),
         }

@@ -25,10 +25,12 @@ _AUTOMATIC_MAX: Final = 4 << 30
 _SIXTEENTHS: Final = 16
 _POLL_CACHE, _POLL_READS, _REPLIES, _UNFLUSHED, _CONNECTIONS, _SPARES = 3, 2, 4, 4, 2, 1
 # More of these makes no shard faster.
-_POLL_READS_MAX: Final = 64 * _MIB
-_REPLIES_MAX: Final = 256 * _MIB
+_POLL_READS_MAX: Final = 256 * _MIB
+_REPLIES_MAX: Final = 512 * _MIB
 _CONNECTIONS_MAX: Final = 256 * _MIB
 _SPARES_MAX: Final = 64 * _MIB
+# A shard gives one reply at most this part of its replies.
+_PARTS_OF_REPLIES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class MemoryPlan:
         asked = {
             "poll.cache_bytes_max": (cache, self.each.poll_cache * self.shards),
             "partition.unflushed_bytes_max": (settings.partition.unflushed_bytes_max, self.each.unflushed),
-            "poll.reply_bytes_max": (settings.poll.reply_bytes_max, self.each.replies),
+            "poll.reply_bytes_max": (settings.poll.reply_bytes_max, self.each.replies // _PARTS_OF_REPLIES),
         }
         for key, (configured, effective) in asked.items():
             if configured > effective:

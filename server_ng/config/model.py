@@ -375,12 +375,13 @@ class Poll(Section):
         int,
         Leaf(
             SIZE,
-            "Bytes of one poll reply. A single larger message is still returned. The largest frame and the "
-            "memory budget bound it, too.",
+            "Bytes of one poll reply. A single larger message is still returned. A quarter of the part for "
+            "replies in the memory budget bounds it, too. Clients not built on Iggy's Rust SDK get 64 MiB "
+            "at most.",
             at_least=64 * 1024,
-            at_most=64 * _MIB,
+            at_most=128 * _MIB,
         ),
-    ] = 64 * _MIB
+    ] = 128 * _MIB
     cache_bytes_max: Annotated[
         int,
         Leaf(

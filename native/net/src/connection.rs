@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use ng_io::{Buffer, Handle, Instant};
-use ng_wire::frame::RequestHeader;
+use ng_wire::frame::{FRAME_BYTES_MAX, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::request_class::RequestClass;
@@ -45,6 +45,8 @@ pub struct Peer {
     pub local_address: SocketAddr,
     /// Its session, after a login.
     pub bound: Option<Bound>,
+    /// The longest reply frame that its client library takes, as its last login names it.
+    pub reply_bytes_max: u32,
     /// Its session has ended elsewhere, for this reason: its next request is told so.
     pub ended: Option<EvictionReason>,
     /// What it waits for, if that is known.
@@ -73,6 +75,7 @@ impl Peer {
             address,
             local_address: address,
             bound: None,
+            reply_bytes_max: FRAME_BYTES_MAX,
             ended: None,
             asked: None,
             promise: Promise::default(),

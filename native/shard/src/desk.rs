@@ -197,11 +197,7 @@ impl Desk {
         match command {
             Command::Ping => Decision::body(Vec::new()),
             command if command.is_legacy_login() => Decision::evicted(EvictionReason::MalformedLogin),
-            Command::LoginRegister => match (peer.bound, login(body.bytes())) {
-                (Some(bound), Ok(_)) => Decision::Answered(Answer::Session(bound)),
-                (None, Ok(ask)) => self.ask(id, peer, header, ask),
-                (_, Err(reason)) => Decision::evicted(reason),
-            },
+            Command::LoginRegister => self.log_in(id, peer, header, body.bytes()),
             Command::Logout => self.ask(id, peer, header, Ask::Logout),
             Command::GetMe => Decision::body(me(peer)),
             Command::ClusterMetadata => Decision::body(self.cluster(peer)),
@@ -233,6 +229,25 @@ impl Desk {
                 Some(Err(error)) => Decision::Denied(error),
                 None => Decision::Denied(ErrorCode::FeatureUnavailable),
             },
+        }
+    }
+
+    /// Asks for a session. A connection has no other request under way, so that the session it gets next is this login's.
+    fn log_in(&mut self, id: ConnectionId, peer: &mut Peer, header: &RequestHeader, body: &[u8]) -> Decision {
+        let register = match Register::decode(body) {
+            Ok(register) => register,
+            Err(fault) => return Decision::evicted(fault.eviction()),
+        };
+        let Credentials::Password { username, password } = register.credentials else {
+            return Decision::evicted(EvictionReason::InvalidToken);
+        };
+        peer.reply_bytes_max = register.reply_bytes_max();
+        match peer.bound {
+            Some(bound) => Decision::Answered(Answer::Session(bound)),
+            None => {
+                let ask = Ask::Login { username: username.into(), password: Secret(password.into()) };
+                self.ask(id, peer, header, ask)
+            }
         }
     }
 
@@ -378,15 +393,6 @@ fn oversize_stranger(header: &RequestHeader) -> Decision {
     }
 }
 
-fn login(body: &[u8]) -> Result<Ask, EvictionReason> {
-    match Register::decode(body).map_err(|fault| fault.eviction())?.credentials {
-        Credentials::Password { username, password } => {
-            Ok(Ask::Login { username: username.into(), password: Secret(password.into()) })
-        }
-        Credentials::Token(_) => Err(EvictionReason::InvalidToken),
-    }
-}
-
 fn me(peer: &Peer) -> Vec<u8> {
     let mut payload = Vec::new();
     Client {
@@ -428,7 +434,7 @@ fn write_answer(peer: &mut Peer, header: &RequestHeader, answer: Answer, reply: 
             let Polled { current_offset, messages, parts } = *polled;
             let bytes: usize = parts.iter().map(|part| part.bytes().len()).sum();
             reply.reserve_exact(HEADER_BYTES + POLL_HEADER_BYTES + bytes);
-            reply::ok(reply, header, UNLOGGED, |into| {
+            reply::ok_within(peer.reply_bytes_max, reply, header, UNLOGGED, |into| {
                 PollHeader { partition_id: partition, current_offset, messages }.put(into);
                 for part in &parts {
                     into.extend_from_slice(part.bytes());

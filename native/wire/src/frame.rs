@@ -15,6 +15,13 @@ pub const HEADER_BYTES: usize = 256;
 /// The longest frame, header included: what every client accepts without being told otherwise.
 pub const FRAME_BYTES_MAX: u32 = 64 * 1024 * 1024;
 
+/// The longest reply, header included, to a client that names itself [`UNCAPPED_SDK`].
+pub const LARGE_REPLY_BYTES_MAX: u32 = 128 * 1024 * 1024;
+
+/// The client library without a cap on replies; the Python, C++ and PHP clients are built on it. All others close the
+/// connection on a frame beyond [`FRAME_BYTES_MAX`].
+pub const UNCAPPED_SDK: &str = "rust-sdk";
+
 /// [`HEADER_BYTES`] in the type of the `size` field.
 pub const HEADER_SIZE: u32 = 256;
 

@@ -63,7 +63,7 @@ def test_a_small_container_has_something_for_everybody() -> None:
 def test_a_large_machine_has_what_the_settings_say() -> None:
     memory = divide(4 * _GIB, 1, Settings())
     assert (memory.poll_cache, memory.unflushed) == (512 * _MIB, 64 * _MIB)
-    assert (memory.replies, memory.poll_reads) == (256 * _MIB, 64 * _MIB)
+    assert (memory.replies, memory.poll_reads) == (512 * _MIB, 256 * _MIB)
     assert list(plan_memory(Settings(), MemoryLimit(24 * _GIB, "machine"), 1).reduces(Settings())) == []
 
 
@@ -73,4 +73,5 @@ def test_settings_that_exceed_their_part_are_named() -> None:
     assert list(plan.reduces(settings)) == [
         Reduced("poll.cache_bytes_max", 100 * _MIB, 12 * _MIB),
         Reduced("partition.unflushed_bytes_max", 64 * _MIB, 8 * _MIB),
+        Reduced("poll.reply_bytes_max", 4 * _MIB, 2 * _MIB),
     ]

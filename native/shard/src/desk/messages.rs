@@ -4,7 +4,6 @@ use ng_catalog::Missing;
 use ng_net::{ConnectionId, Connections, FrameBody, Kept, Peer};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::replica::Level;
-use ng_wire::reply::POLL_HEADER_BYTES;
 use ng_wire::request::{
     self, Ack, DeleteOffset, OffsetTarget, PollMessages, PollingStrategy, SendMessages, StoreOffset,
     TopicTarget,
@@ -101,16 +100,11 @@ impl Desk {
             auto_commit: poll.auto_commit,
         };
         let waiting = WaitingPoll { connection: id, header: *header, place, poll, since: self.now };
-        match self.replies.promise(peer, self.reply_bytes_max()) {
+        match self.replies.promise(peer) {
             Some(bytes) => self.begin_poll(&waiting, bytes),
             None if self.waiting_polls.join(waiting, peer.is_proven) => Decision::Waiting,
             None => Decision::Denied(ErrorCode::TransientNotAccepted),
         }
-    }
-
-    /// What fits into a frame besides its headers.
-    fn reply_bytes_max(&self) -> usize {
-        self.frame_bytes_max as usize - HEADER_BYTES - POLL_HEADER_BYTES
     }
 
     /// Asks the partition, now that the reply may have so many bytes.
@@ -123,13 +117,12 @@ impl Desk {
     /// Begins the first poll that waits among the clients that are known to read, or among the others, if its reply can be
     /// promised memory.
     pub fn resume_poll(&mut self, is_proven: bool, connections: &mut Connections) -> Option<Resumed> {
-        let largest = self.reply_bytes_max();
         let mut promised = None;
         let replies = &mut self.replies;
         let waiting = self.waiting_polls.take_if(is_proven, |waiting| {
             match connections.peer_mut(waiting.connection) {
                 Some(peer) => {
-                    promised = replies.promise(peer, largest);
+                    promised = replies.promise(peer);
                     promised.is_some()
                 }
                 None => true,

@@ -6,6 +6,8 @@
 use ng_net::Peer;
 use ng_net::connection::Promise;
 use ng_net::unsent::Unsent;
+use ng_wire::frame::HEADER_BYTES;
+use ng_wire::reply::POLL_HEADER_BYTES;
 
 /// The least that is worth a reply: every client gets it sooner than it is told to wait for those that do not read.
 const LEAST: usize = 16 * 1024;
@@ -20,9 +22,9 @@ const ORDINARY_PARTS: usize = 512;
 /// others are under way, a part of the budget in so many is left to ordinary replies: more than a hundred at a time.
 const PROVEN_PARTS: usize = 4;
 
-/// One reply to a client that is not known to read has at most one part in so many of the budget, and none that exceeds an
-/// ordinary one once others have as much.
-const UNPROVEN_PARTS: usize = 8;
+/// One reply to a client that is not known to read has at most one part in so many of the budget, because the first poll of a
+/// connection is such a reply. Once others have as much, none exceeds an ordinary one.
+const UNPROVEN_PARTS: usize = 4;
 
 /// What the replies of a shard hold.
 #[derive(Debug)]
@@ -49,9 +51,10 @@ impl ReplyBudget {
         self.unsent.all + self.promised.all
     }
 
-    /// Promises room for the reply to a poll, which never needs more than `largest`. Without room the poll has to wait, until
-    /// others are answered or clients take what they asked for.
-    pub fn promise(&mut self, peer: &mut Peer, largest: usize) -> Option<usize> {
+    /// Promises room for the messages of a reply to a poll, at most as many bytes as a frame for this client has besides its
+    /// headers. Without room the poll has to wait, until others are answered or clients take what they asked for.
+    pub fn promise(&mut self, peer: &mut Peer) -> Option<usize> {
+        let largest = peer.reply_bytes_max as usize - HEADER_BYTES - POLL_HEADER_BYTES;
         let bytes = self.size_for(peer.is_proven, largest.min(self.each_max))?;
         let promise = Promise { bytes, is_proven: peer.is_proven };
         debug_assert_eq!(peer.promise, Promise::default(), "one poll of a connection at a time");
@@ -93,23 +96,25 @@ impl ReplyBudget {
 mod tests {
     use std::net::{Ipv4Addr, SocketAddr};
 
+    use ng_wire::frame::{FRAME_BYTES_MAX, LARGE_REPLY_BYTES_MAX};
     use proptest::prelude::*;
 
     use super::*;
 
-    const LARGEST: usize = 64 << 20;
-    const BUDGET: usize = 256 << 20;
+    const LARGEST: usize = 128 << 20;
+    const BUDGET: usize = 512 << 20;
+    const HEADERS: usize = HEADER_BYTES + POLL_HEADER_BYTES;
     const SMALL: usize = 16 << 20;
 
     fn peer(is_proven: bool) -> Peer {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-        Peer { is_proven, ..Peer::new(1, address) }
+        Peer { is_proven, reply_bytes_max: LARGE_REPLY_BYTES_MAX, ..Peer::new(1, address) }
     }
 
     /// The reply to a poll, which the client never takes.
     fn stalls(budget: &mut ReplyBudget, is_proven: bool) -> Option<usize> {
         let mut peer = peer(is_proven);
-        let bytes = budget.promise(&mut peer, LARGEST)?;
+        let bytes = budget.promise(&mut peer)?;
         budget.release(peer.promise);
         budget.unsent.add(bytes, is_proven);
         Some(bytes)
@@ -119,24 +124,35 @@ mod tests {
     fn one_poll_gets_all_it_may() {
         let mut budget = ReplyBudget::new(BUDGET, LARGEST);
         let mut reader = peer(true);
-        assert_eq!(budget.promise(&mut reader, LARGEST), Some(LARGEST));
+        assert_eq!(budget.promise(&mut reader), Some(LARGEST - HEADERS));
         budget.release(reader.promise);
-        assert_eq!(budget.promise(&mut peer(false), LARGEST), Some(BUDGET / UNPROVEN_PARTS));
-        let mut budget = ReplyBudget::new(BUDGET, 1 << 20);
-        assert_eq!(budget.promise(&mut peer(true), LARGEST), Some(1 << 20));
-        assert_eq!(budget.promise(&mut peer(false), 1_000), Some(1_000));
+        assert_eq!(budget.promise(&mut peer(false)), Some(LARGEST - HEADERS), "its first poll");
+        for each_max in [1 << 20, 1_000] {
+            let mut budget = ReplyBudget::new(BUDGET, each_max);
+            assert_eq!(budget.promise(&mut peer(true)), Some(each_max));
+            assert_eq!(budget.promise(&mut peer(false)), Some(each_max));
+        }
+    }
+
+    #[test]
+    fn no_reply_is_longer_than_its_client_takes() {
+        for is_proven in [true, false] {
+            let mut capped = Peer { reply_bytes_max: FRAME_BYTES_MAX, ..peer(is_proven) };
+            let promised = ReplyBudget::new(BUDGET, LARGEST).promise(&mut capped);
+            assert_eq!(promised, Some((64 << 20) - HEADERS));
+        }
     }
 
     #[test]
     fn a_hundred_that_do_not_read_leave_large_replies_to_those_that_do() {
-        for (bytes_max, others_get) in [(BUDGET, 42 << 20), (SMALL, 2 << 20)] {
+        for (bytes_max, others_get) in [(BUDGET, 64 << 20), (SMALL, 2 << 20)] {
             let mut budget = ReplyBudget::new(bytes_max, LARGEST);
             (0..100).for_each(|_| assert!(stalls(&mut budget, false).is_some()));
-            assert!(budget.used() <= bytes_max / 3, "{} of {bytes_max}", budget.used());
+            assert!(budget.used() <= bytes_max / 2, "{} of {bytes_max}", budget.used());
             let mut new = peer(false);
-            assert!(budget.promise(&mut new, LARGEST).is_some(), "who is new is served, too");
+            assert!(budget.promise(&mut new).is_some(), "who is new is served, too");
             budget.release(new.promise);
-            assert!(budget.promise(&mut peer(true), LARGEST) >= Some(others_get));
+            assert!(budget.promise(&mut peer(true)) >= Some(others_get));
         }
     }
 
@@ -146,7 +162,7 @@ mod tests {
         let mut under_way = Vec::new();
         let first = loop {
             let mut peer = peer(true);
-            match budget.promise(&mut peer, LARGEST) {
+            match budget.promise(&mut peer) {
                 Some(bytes) => assert!(bytes >= SMALL / ORDINARY_PARTS),
                 None => break peer,
             }
@@ -155,16 +171,16 @@ mod tests {
         assert!(under_way.len() > 100);
         assert_eq!(first.promise, Promise::default());
         under_way.drain(..).for_each(|peer| budget.release(peer.promise));
-        assert_eq!(budget.promise(&mut peer(true), LARGEST), Some(SMALL / PROVEN_PARTS));
+        assert_eq!(budget.promise(&mut peer(true)), Some(SMALL / PROVEN_PARTS));
     }
 
     #[test]
     fn however_many_do_not_read_a_quarter_is_left_to_those_that_do() {
         let mut budget = ReplyBudget::new(SMALL, LARGEST);
         let served = (0..10_000).map_while(|_| stalls(&mut budget, false)).count();
-        assert!(served > 400, "{served}");
+        assert!(served > 350, "{served}");
         assert!(budget.used() <= SMALL / 4 * 3);
-        assert!(budget.promise(&mut peer(true), LARGEST) >= Some(SMALL / 16));
+        assert!(budget.promise(&mut peer(true)) >= Some(SMALL / 16));
     }
 
     proptest! {
@@ -181,8 +197,9 @@ mod tests {
             for (is_proven, step, largest) in steps {
                 match step {
                     0 => {
-                        let mut peer = peer(is_proven);
-                        if let Some(bytes) = budget.promise(&mut peer, largest) {
+                        let reply_bytes_max = u32::try_from(HEADERS + largest).expect("a frame");
+                        let mut peer = Peer { reply_bytes_max, ..peer(is_proven) };
+                        if let Some(bytes) = budget.promise(&mut peer) {
                             prop_assert!(bytes <= largest.min(each_max));
                             under_way.push(peer);
                         }

@@ -27,9 +27,6 @@ mod eviction_offset {
     pub(super) const REASON: usize = 255;
 }
 
-/// The longest body a reply can carry.
-const BODY_BYTES_MAX: usize = (FRAME_BYTES_MAX - HEADER_SIZE) as usize;
-
 /// Where the log stood when a reply was made. Clients keep the highest `commit` of their metadata replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
@@ -41,16 +38,27 @@ pub struct Position {
 
 /// Appends the answer to a command that was done; `write` appends the payload.
 ///
-/// The empty result section goes in front of the payload where clients expect one. A payload no client would
-/// accept for its length is withheld, and the request is answered with [`ErrorCode::CommandLengthError`].
+/// The empty result section goes in front of the payload where clients expect one. If a client might not accept a payload
+/// of its length, it is withheld, and the request is answered with [`ErrorCode::CommandLengthError`].
 pub fn ok(into: &mut Vec<u8>, request: &RequestHeader, at: Position, write: impl FnOnce(&mut Vec<u8>)) {
+    ok_within(FRAME_BYTES_MAX, into, request, at, write);
+}
+
+/// The same for a client that takes reply frames of up to `frame_bytes_max`.
+pub fn ok_within(
+    frame_bytes_max: u32,
+    into: &mut Vec<u8>,
+    request: &RequestHeader,
+    at: Position,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
     let start = into.len();
     into.extend_from_slice(&[0; HEADER_BYTES]);
     if Operation::from_code(request.operation).is_some_and(Operation::has_result_section) {
         put_success(into);
     }
     write(into);
-    let Some(body_bytes) = body_size(into.len() - start - HEADER_BYTES) else {
+    let Some(body_bytes) = body_size(into.len() - start, frame_bytes_max) else {
         into.truncate(start);
         return denied(into, request, ErrorCode::CommandLengthError);
     };
@@ -104,7 +112,8 @@ fn header(request: &RequestHeader, at: Position, body_bytes: u32, status: u32) -
     bytes
 }
 
-/// The length of a body in the type of the `size` field, unless the frame would be too long.
-fn body_size(bytes: usize) -> Option<u32> {
-    if bytes > BODY_BYTES_MAX { None } else { u32::try_from(bytes).ok() }
+/// The length of the body of a frame, unless the frame is too long.
+fn body_size(frame_bytes: usize, frame_bytes_max: u32) -> Option<u32> {
+    let frame_bytes = u32::try_from(frame_bytes).ok().filter(|bytes| *bytes <= frame_bytes_max)?;
+    frame_bytes.checked_sub(HEADER_SIZE)
 }

@@ -15,7 +15,7 @@ mod topics;
 pub use client::{Client, Membership};
 pub use cluster::{Cluster, Node};
 pub use consumer_offset::StoredOffset;
-pub use frame::{Position, denied, evicted, ok, rejected};
+pub use frame::{Position, denied, evicted, ok, ok_within, rejected};
 pub use messages::{Confirmation, POLL_HEADER_BYTES, PollHeader, put_confirmations};
 pub use options::put_options;
 pub use result::{put_rejection, put_success};

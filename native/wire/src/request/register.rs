@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::frame::{FRAME_BYTES_MAX, LARGE_REPLY_BYTES_MAX, UNCAPPED_SDK};
 use crate::primitive::{Malformed, Reader};
 use crate::table::eviction::EvictionReason;
 use crate::version::Version;
@@ -71,6 +72,12 @@ impl<'a> Register<'a> {
         let credentials =
             password(reader.clone()).or_else(|_| token(reader)).map_err(|_| RegisterFault::Shape)?;
         Ok(Self { version, sdk_name, sdk_version, credentials })
+    }
+
+    /// The longest reply frame that the client library takes.
+    #[must_use]
+    pub fn reply_bytes_max(&self) -> u32 {
+        if self.sdk_name == UNCAPPED_SDK { LARGE_REPLY_BYTES_MAX } else { FRAME_BYTES_MAX }
     }
 }
 

@@ -15,6 +15,17 @@ fn prefix(version: Version) -> Vec<u8> {
     body
 }
 
+#[test]
+fn only_the_client_without_a_cap_takes_long_replies() {
+    for (sdk_name, reply_bytes_max) in
+        [("rust-sdk", 128 << 20), ("go-sdk", 64 << 20), ("rust-sdk-2", 64 << 20), ("Rust-SDK", 64 << 20)]
+    {
+        let body = token_body(b"token", "");
+        let register = Register::decode(&body).expect("what was written is read");
+        assert_eq!(Register { sdk_name, ..register }.reply_bytes_max(), reply_bytes_max, "{sdk_name}");
+    }
+}
+
 fn put_bytes8(into: &mut Vec<u8>, bytes: &[u8]) {
     put_u8(into, u8::try_from(bytes.len()).expect("at most 255 bytes"));
     into.extend_from_slice(bytes);

@@ -3,7 +3,7 @@
 use ng_wire::frame::{FRAME_BYTES_MAX, RequestHeader};
 use ng_wire::primitive::Reader;
 use ng_wire::reply::{
-    Client, Cluster, Membership, Node, Position, Stats, denied, evicted, ok, put_options, rejected,
+    Client, Cluster, Membership, Node, Position, Stats, denied, evicted, ok, ok_within, put_options, rejected,
 };
 use ng_wire::request::OptionScope;
 use ng_wire::table::error::ErrorCode;
@@ -137,6 +137,14 @@ fn a_body_nobody_would_accept_is_answered_with_an_error() {
     let mut frame = Vec::new();
     ok(&mut frame, &request, Position::default(), |into| into.resize(into.len() + longest + 1, 7));
     assert_eq!(ReplyRead::of(&frame), read_back(&request, Position::default(), 4029, Vec::new()));
+    for (frame_bytes_max, status) in [(1256, 0), (1255, 4029)] {
+        let mut frame = Vec::new();
+        ok_within(frame_bytes_max, &mut frame, &request, Position::default(), |into| {
+            into.resize(into.len() + 1000, 7);
+        });
+        let body = if status == 0 { vec![7; 1000] } else { Vec::new() };
+        assert_eq!(ReplyRead::of(&frame), read_back(&request, Position::default(), status, body));
+    }
 }
 
 #[test]

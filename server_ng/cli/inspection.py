@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
@@ -106,13 +107,24 @@ def _print_file(kind: str, path: Path) -> int:
 
     refused = False
     try:
-        for line in described_lines(kind, path):
+        for line in _readable(described_lines(kind, path)):
             refused = refused or "refused" in json.loads(line)
             print(line)
     except TooLargeError as error:
         print(f"server-ng: {path}: {error}", file=sys.stderr)
         return ExitStatus.DAMAGED_DATA
-    except OSError as error:
-        print(f"server-ng: {path} cannot be read: {error.strerror}", file=sys.stderr)
+    except _UnreadableError as error:
+        print(f"server-ng: {path} cannot be read: {error}", file=sys.stderr)
         return ExitStatus.CONFIGURATION
     return ExitStatus.DAMAGED_DATA if refused else ExitStatus.CLEAN
+
+
+class _UnreadableError(Exception):
+    """The file that is described cannot be read; a closed standard output is another matter."""
+
+
+def _readable(lines: Iterator[str]) -> Iterator[str]:
+    try:
+        yield from lines
+    except OSError as error:
+        raise _UnreadableError(error.strerror) from error

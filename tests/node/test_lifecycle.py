@@ -9,12 +9,10 @@ import pytest
 
 from tests.support.fixtures import StartNode
 from tests.support.frames import Reply
-from tests.support.node import ROOT_CREDENTIAL, Node, faulty
-from tests.support.raw import RawClient
-from tests.support.waiting import until
+from tests.support.node import ROOT_CREDENTIAL, faulty
+from tests.support.sticking import FOREVER_MILLIS, sharded, stick
 
-PING, CLIENTS = 1, 22
-FOREVER_MILLIS = 600_000
+CLIENTS = 22
 
 
 def test_ready_means_served_at_the_written_addresses(start_node: StartNode, backend: str) -> None:
@@ -40,11 +38,6 @@ def test_a_signal_stops_it_cleanly(start_node: StartNode, backend: str, number: 
     assert node.log("stopped")[0]["status"] == 0
     assert node.stderr() == ""
     assert not (node.runtime / "last_crash.json").exists()
-
-
-def sharded(shards: int) -> dict[str, str]:
-    """Settings of a server with so many shards, however few CPUs there are."""
-    return {"system__sharding__cpu_allocation": str(shards), "system__sharding__pin_cores": "false"}
 
 
 @pytest.mark.parametrize("shards", [1, 2, 4])
@@ -100,26 +93,10 @@ def test_addresses_are_written_for_as_long_as_they_are_good(make_node: StartNode
     assert not written.exists()
 
 
-def stuck(client: RawClient, code: int) -> bool:
-    """Whether the server has stopped to answer this client."""
-    if client.hears_within(0):
-        client.read()
-        client.send(client.prepare(code).encode())
-    return not client.hears_within(1)
-
-
-def stick(node: Node, client: RawClient, code: int = PING) -> None:
-    """Makes the shard of the client stand still; the client waits for an answer from then on."""
-    client.send(client.prepare(code).encode())
-    node.signal(signal.SIGUSR1)
-    until(lambda: stuck(client, code), "the shard stands still")
-
-
-def test_the_first_shard_answers_a_late_one_before_the_stop(start_node: StartNode) -> None:
-    node = start_node(faulty("stall 4000 1", **sharded(2)))
-    # The first connection is dealt to the first shard, which would wait for it.
-    node.connect().close()
-    with node.connect_registered() as client:
+def test_the_first_shard_answers_the_others_before_the_stop(start_node: StartNode) -> None:
+    node = start_node(faulty("stall 4000 0", **sharded(2)))
+    # The client of the second shard waits for the first one, which finds the stop and the request together.
+    with node.connect(), node.connect_registered() as client:
         stick(node, client, CLIENTS)
         node.signal(signal.SIGTERM)
         reply = client.read()

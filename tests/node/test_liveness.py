@@ -8,14 +8,14 @@ from server_ng.wire.tables import ErrorCode
 from tests.support.fixtures import LONG, StartNode
 from tests.support.frames import Reply
 from tests.support.node import Node, Plan, faulty
+from tests.support.sticking import FOREVER_MILLIS, sharded
 from tests.support.waiting import until
 
 FROZEN_SECONDS = 20 if LONG else 8
 WATCHDOG = {"WATCHDOG_USEC": "1500000"}
-FOREVER_MILLIS = 600_000
 
 
-SHARDS = {"system__sharding__cpu_allocation": "2", "system__sharding__pin_cores": "false"}
+SHARDS = sharded(2)
 
 
 def watched(fault: str, **settings: str) -> Plan:

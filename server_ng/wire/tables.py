@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x1A8080D797A59C10
+TABLES_DIGEST: Final = 0x1F8585725F243D8F
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 273
+METRIC_CELLS: Final = 274
 
 
 class Command(IntEnum):
@@ -969,7 +969,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         18,
         "record_ring_full_total",
         "counter",
-        "Times the record ring to the control plane was full.",
+        "Times a record ring between the first shard and the control plane became full.",
         (),
         95,
     ),
@@ -1177,6 +1177,14 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "Polls that wait for memory for their replies.",
         (),
         272,
+    ),
+    MetricRow(
+        46,
+        "metadata_answers_unconverged_total",
+        "counter",
+        "Answers to changes of streams and topics sent after 2 s, before every shard had converged.",
+        (),
+        273,
     ),
 )
 

@@ -17,6 +17,10 @@ use crate::identity::ShardId;
 /// No ring is smaller than this, however many shards share the configured capacity.
 const ENTRIES_MIN: usize = 64;
 
+/// Frames that wait for room in one ring: a hand-over, a close and an answer for each of at most 1,000,000 connections, and
+/// what the control plane has under way. A defect that lets them grow ends the process before it takes all memory.
+const OUTBOX_MAX: usize = 1 << 22;
+
 impl Wake for Waker {
     fn wake(&self) {
         Waker::wake(self);
@@ -117,7 +121,9 @@ impl Mailboxes {
     /// Sends a frame that must arrive: it waits for room.
     pub fn send(&mut self, to: ShardId, frame: ShardFrame) {
         if let Err(frame) = self.try_send(to, frame) {
-            self.outgoing(to).outbox.push_back(Envelope { to, frame });
+            let outbox = &mut self.outgoing(to).outbox;
+            assert!(outbox.len() < OUTBOX_MAX, "too many frames wait for shard {}", to.0);
+            outbox.push_back(Envelope { to, frame });
         }
     }
 
@@ -246,6 +252,16 @@ mod tests {
         let first_three: Vec<u32> =
             (0..3).filter_map(|_| receiver.receive()).map(|e| client_id(&e)).collect();
         assert!(first_three.contains(&1000), "got {first_three:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "too many frames wait for shard 1")]
+    fn an_outbox_has_a_bound() {
+        let mut sender = mesh(2, 64).remove(0);
+        for client_id in 0.. {
+            sender.send(ShardId(1), closed(client_id));
+            assert!(client_id as usize <= ENTRIES_MIN + OUTBOX_MAX);
+        }
     }
 
     #[test]

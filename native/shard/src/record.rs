@@ -11,6 +11,9 @@
 //!
 //! All integers are little-endian; strings are a u32 length and UTF-8. Rings hold whole records only.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Bytes of a record's header.
@@ -152,18 +155,24 @@ pub struct RingFull;
 pub struct RecordWriter {
     ring: Producer<u8>,
     scratch: Vec<u8>,
+    /// The last record found no room.
+    is_full: bool,
+    times_full: Arc<AtomicU64>,
 }
 
 /// The reading end of a record ring.
 #[derive(Debug)]
 pub struct RecordReader {
     ring: Consumer<u8>,
+    times_full: Arc<AtomicU64>,
 }
 
 /// Makes a ring of records.
 pub fn record_ring(bytes: usize) -> (RecordWriter, RecordReader) {
     let (producer, consumer) = RingBuffer::new(bytes);
-    (RecordWriter { ring: producer, scratch: Vec::new() }, RecordReader { ring: consumer })
+    let times_full = Arc::new(AtomicU64::new(0));
+    let reader = RecordReader { ring: consumer, times_full: times_full.clone() };
+    (RecordWriter { ring: producer, scratch: Vec::new(), is_full: false, times_full }, reader)
 }
 
 impl RecordWriter {
@@ -171,7 +180,22 @@ impl RecordWriter {
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), RingFull> {
         self.scratch.clear();
         record.write(&mut self.scratch);
-        self.ring.push_entire_slice(&self.scratch).map_err(|_| RingFull)
+        let pushed = self.ring.push_entire_slice(&self.scratch).map_err(|_| RingFull);
+        self.note(pushed.is_err());
+        pushed
+    }
+
+    /// Counts once for all records that find no room, one after the other: some are tried again every few milliseconds.
+    fn note(&mut self, is_full: bool) {
+        if is_full && !self.is_full {
+            self.times_full.fetch_add(1, Ordering::Relaxed);
+        }
+        self.is_full = is_full;
+    }
+
+    /// How often the ring became full.
+    pub fn times_full(&self) -> u64 {
+        self.times_full.load(Ordering::Relaxed)
     }
 
     /// Writes the records that `bytes` consists of, as many as fit. Returns how many bytes were taken.
@@ -179,7 +203,9 @@ impl RecordWriter {
         let mut taken = 0;
         while let Some((_, rest)) = Record::split(&bytes[taken..]) {
             let length = bytes.len() - taken - rest.len();
-            if self.ring.push_entire_slice(&bytes[taken..taken + length]).is_err() {
+            let pushed = self.ring.push_entire_slice(&bytes[taken..taken + length]);
+            self.note(pushed.is_err());
+            if pushed.is_err() {
                 break;
             }
             taken += length;
@@ -198,6 +224,11 @@ pub enum Drained {
 }
 
 impl RecordReader {
+    /// How often the ring became full.
+    pub fn times_full(&self) -> u64 {
+        self.times_full.load(Ordering::Relaxed)
+    }
+
     /// Whether nothing is waiting.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
@@ -292,6 +323,24 @@ mod tests {
         assert!(out.is_empty());
         assert_eq!(reader.drain(&mut out, 116), Drained::Empty);
         assert_eq!(out.len(), 116);
+    }
+
+    #[test]
+    fn a_ring_counts_how_often_it_became_full() {
+        let (mut writer, mut reader) = record_ring(100);
+        let record = Record { kind: 1, shard: 0, token: 0, body: &[0; 34] };
+        let mut bytes = Vec::new();
+        record.write(&mut bytes);
+        for times in 1..=3 {
+            assert_eq!((writer.push(&record), writer.push(&record)), (Ok(()), Ok(())));
+            assert_eq!(reader.times_full(), times - 1);
+            assert_eq!(writer.push(&record), Err(RingFull));
+            assert_eq!(writer.push_all(&bytes), 0, "tried again");
+            assert_eq!((writer.times_full(), reader.times_full()), (times, times));
+            reader.drain(&mut Vec::new(), 100);
+        }
+        assert_eq!(writer.push_all(&bytes.repeat(3)), 100);
+        assert_eq!(reader.times_full(), 4);
     }
 
     #[test]

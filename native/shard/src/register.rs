@@ -84,7 +84,6 @@ pub struct Registry {
     stopping: bool,
     counts: LoginCounts,
     to_python: RecordWriter,
-    ring_full: u64,
     /// Something was written for Python since [`Self::take_written`] was last asked.
     written: bool,
     host: HostFigures,
@@ -118,7 +117,6 @@ impl Registry {
             stopping: false,
             counts: LoginCounts::default(),
             to_python,
-            ring_full: 0,
             written: false,
             host: HostFigures::default(),
         }
@@ -154,9 +152,9 @@ impl Registry {
         self.counts
     }
 
-    /// How often the ring to Python had no room.
+    /// How often the ring to Python became full.
     pub fn ring_full_count(&self) -> u64 {
-        self.ring_full
+        self.to_python.times_full()
     }
 
     /// Whether something was written for Python since the last call.
@@ -248,7 +246,6 @@ impl Registry {
         put_str32(&mut body, &address);
         let record = Record { kind: to_python::LOGIN, shard: ShardId::FIRST.0, token, body: &body };
         self.push(&record).map_err(|_| {
-            self.ring_full += 1;
             let asker = self.logins.redeem(token).expect("filed above");
             self.busy(&asker)
         })

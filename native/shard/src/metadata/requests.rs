@@ -48,6 +48,8 @@ pub struct MetadataRequests {
     /// The operation that the rows of each other shard stand at.
     mirrored: Vec<u64>,
     own: ShardId,
+    /// Answers that were given before every shard stood where the command took it.
+    unconverged: u64,
 }
 
 impl MetadataRequests {
@@ -60,6 +62,7 @@ impl MetadataRequests {
             converged: 0,
             mirrored: vec![0; usize::from(shards)],
             own,
+            unconverged: 0,
         }
     }
 
@@ -134,6 +137,12 @@ impl MetadataRequests {
         }
     }
 
+    /// Answers that stopped waiting before every shard stood where their command took it.
+    #[must_use]
+    pub const fn unconverged(&self) -> u64 {
+        self.unconverged
+    }
+
     /// When the oldest answer stops waiting.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
@@ -149,7 +158,9 @@ impl MetadataRequests {
         for held in std::mem::take(&mut self.held) {
             // Nothing was sent behind `told`, so a mirror that stands there knows every operation.
             let seen = behind >= held.op.min(told);
-            if now >= held.until || (seen && self.converged >= held.revision) {
+            let converged = seen && self.converged >= held.revision;
+            if converged || now >= held.until {
+                self.unconverged += u64::from(!converged);
                 ready.push((held.asker.shard, held.asker.answer(held.answer)));
             } else {
                 self.held.push_back(held);
@@ -256,6 +267,12 @@ mod tests {
         requests.logged(ticket, done(1, 5), START);
         assert_eq!(requests.deadline(), Some(START + PATIENCE));
         assert_eq!(requests.ready(1, START + PATIENCE).len(), 1);
+        assert_eq!(requests.unconverged(), 1);
+        let ticket = ask(&mut requests);
+        requests.logged(ticket, done(2, 5), START);
+        requests.converged(5);
+        assert_eq!(requests.ready(2, START + PATIENCE).len(), 1);
+        assert_eq!(requests.unconverged(), 1, "late, and converged");
     }
 
     #[test]

@@ -30,10 +30,16 @@ impl<E: Environment> Shard<E> {
         if let Some(registry) = &self.desk.registry {
             let logins = registry.login_counts();
             metrics.set(const { Cell::of(Metric::SessionsOpen) }, registry.sessions() as u64);
-            metrics.set(const { Cell::of(Metric::RecordRingFull) }, registry.ring_full_count());
+            let submitted = self.first.as_ref().map_or(0, |first| first.from_python.times_full());
+            let full = registry.ring_full_count() + submitted;
+            metrics.set(const { Cell::of(Metric::RecordRingFull) }, full);
             metrics.set(Cell::login(LoginOutcome::Ok), logins.ok);
             metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
             metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
+        }
+        if let Some(commands) = &self.desk.metadata {
+            let unconverged = commands.unconverged();
+            metrics.set(const { Cell::of(Metric::MetadataAnswersUnconverged) }, unconverged);
         }
         self.publish_log();
         self.publish_space();

@@ -25,13 +25,17 @@ use crate::routes::{PublishedFigures, Route};
 /// Partitions of which the figures are told in one turn.
 const FIGURES_PER_TURN: usize = 256;
 
+/// Records that wait for room in the ring to Python. What Python has under way is far less; a defect that lets them grow
+/// ends the process before it takes the memory of the machine.
+const UNSENT_MAX: usize = 1 << 20;
+
 /// Groups told of in one record.
 const OBSERVED_PER_RECORD: usize = 4096;
 
 /// What the first shard keeps of the plane besides the requests of clients.
 #[derive(Debug, Default)]
 pub(super) struct FirstPlane {
-    /// Records for which the ring had no room, oldest first. Bounded by what Python has under way.
+    /// Records for which the ring had no room, oldest first.
     unsent: Vec<Vec<u8>>,
     /// What the owner of each partition publishes.
     figures: BTreeMap<u64, Arc<PublishedFigures>>,
@@ -174,6 +178,7 @@ impl<E: Environment> Shard<E> {
         if !first.plane.unsent.is_empty() || registry.push(record).is_err() {
             let mut bytes = Vec::new();
             record.write(&mut bytes);
+            assert!(first.plane.unsent.len() < UNSENT_MAX, "too many records wait for the control plane");
             first.plane.unsent.push(bytes);
         }
     }

@@ -117,7 +117,7 @@ metrics! {
     Logins = 16, Counter, "logins_total", "outcome": LoginOutcome;
     /// Log events of the native side lost because their ring was full.
     LogEventsLost = 17, Counter, "log_events_lost_total";
-    /// Times the record ring to the control plane was full.
+    /// Times a record ring between the first shard and the control plane became full.
     RecordRingFull = 18, Counter, "record_ring_full_total";
     /// From a request's arrival, whole, to its reply, by what it asked for.
     RequestSeconds = 19, Histogram(SECONDS), "request_seconds", "class": RequestClass;
@@ -173,6 +173,8 @@ metrics! {
     MemoryUsedBytes = 44, Gauge, "memory_used_bytes", "part": MemoryPart;
     /// Polls that wait for memory for their replies.
     PollsWaitingForMemory = 45, Gauge, "polls_waiting_for_memory";
+    /// Answers to changes of streams and topics sent after 2 s, before every shard had converged.
+    MetadataAnswersUnconverged = 46, Counter, "metadata_answers_unconverged_total";
 }
 
 /// How many cells an array of every metric with every combination of labels has.

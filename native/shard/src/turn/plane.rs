@@ -410,6 +410,15 @@ impl<E: Environment> Shard<E> {
         }
     }
 
+    /// The files of a tombstone could not be removed: the control plane counts that, and orders it again.
+    pub(super) fn report_failed_removal(&mut self, group: u64) {
+        if self.own_plane.tombstones.get(&group) == Some(&false) {
+            let mut fates = Fates::default();
+            fates.add(OrderKind::RemoveRouted, group, Fate::Failed);
+            self.report(0, fates);
+        }
+    }
+
     /// Tells the control plane what became of its orders.
     pub(super) fn report(&mut self, pass: u64, fates: Fates) {
         if fates.is_empty() {

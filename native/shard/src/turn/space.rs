@@ -122,6 +122,7 @@ impl<E: Environment> Shard<E> {
 
     /// Files of a group could not be removed.
     pub(super) fn removal_failed(&mut self, group: u64, error: IoError) {
+        self.report_failed_removal(group);
         if is_due(&mut self.shortage.removal_told, self.desk.now) {
             self.desk.tell(Event::RemovalFailed, [group, error.errno().unsigned_abs().into()]);
         }

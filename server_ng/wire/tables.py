@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x1F8585725F243D8F
+TABLES_DIGEST: Final = 0x9D63FDDCA45A8797
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 274
+METRIC_CELLS: Final = 316
 
 
 class Command(IntEnum):
@@ -403,6 +403,8 @@ class FrameVariant(IntEnum):
     CUT_ENDED = 12
     ADOPT = 13
     ADOPTION_ENDED = 14
+    REPLICA_MESSAGE = 15
+    REPLICA_READ = 16
 
 
 class DropReason(IntEnum):
@@ -412,6 +414,8 @@ class DropReason(IntEnum):
     GONE = 1
     MISROUTED = 2
     UNROUTABLE = 3
+    STOPPING = 4
+    UNWANTED = 5
 
 
 class CloseReason(IntEnum):
@@ -861,7 +865,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         0,
         "frame_drops_total",
         "counter",
-        "Frames between shards that a mailbox refused or a receiver could not deliver.",
+        "Frames between shards, and messages between nodes, that were refused or could not be delivered.",
         (
             LabelRow(
                 "variant",
@@ -881,13 +885,15 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                     "cut_ended",
                     "adopt",
                     "adoption_ended",
+                    "replica_message",
+                    "replica_read",
                 ),
             ),
-            LabelRow("reason", ("full", "gone", "misrouted", "unroutable")),
+            LabelRow("reason", ("full", "gone", "misrouted", "unroutable", "stopping", "unwanted")),
         ),
         0,
     ),
-    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 60),
+    MetricRow(1, "connections_accepted_total", "counter", "Connections accepted.", (), 102),
     MetricRow(
         2,
         "connection_closes_total",
@@ -913,29 +919,36 @@ METRICS: Final[tuple[MetricRow, ...]] = (
                 ),
             ),
         ),
-        61,
+        103,
     ),
-    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 74),
-    MetricRow(4, "connections_unauthenticated", "gauge", "Connections open that have not logged in.", (), 75),
-    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 76),
-    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 77),
+    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 116),
+    MetricRow(
+        4,
+        "connections_unauthenticated",
+        "gauge",
+        "Connections open that have not logged in.",
+        (),
+        117,
+    ),
+    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 118),
+    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 119),
     MetricRow(
         7,
         "replies_total",
         "counter",
         "Replies sent, by how the request ended.",
         (LabelRow("outcome", ("ok", "denied", "rejected", "evicted", "busy")),),
-        78,
+        120,
     ),
-    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 83),
-    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 84),
+    MetricRow(8, "bytes_received_total", "counter", "Bytes received from clients.", (), 125),
+    MetricRow(9, "bytes_sent_total", "counter", "Bytes sent to clients.", (), 126),
     MetricRow(
         10,
         "accept_pauses_total",
         "counter",
         "Times accepting paused for want of descriptors or places.",
         (),
-        85,
+        127,
     ),
     MetricRow(
         11,
@@ -943,19 +956,26 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Entries taken from the mailboxes of other shards.",
         (),
-        86,
+        128,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 87),
-    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 88),
-    MetricRow(14, "io_syscalls_total", "counter", "System calls made for I/O by the shard's thread.", (), 89),
-    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 90),
+    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 129),
+    MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 130),
+    MetricRow(
+        14,
+        "io_syscalls_total",
+        "counter",
+        "System calls made for I/O by the shard's thread.",
+        (),
+        131,
+    ),
+    MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 132),
     MetricRow(
         16,
         "logins_total",
         "counter",
         "Logins by password, by how they ended.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
-        91,
+        133,
     ),
     MetricRow(
         17,
@@ -963,7 +983,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Log events of the native side lost because their ring was full.",
         (),
-        94,
+        136,
     ),
     MetricRow(
         18,
@@ -971,7 +991,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times a record ring between the first shard and the control plane became full.",
         (),
-        95,
+        137,
     ),
     MetricRow(
         19,
@@ -979,7 +999,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "histogram",
         "From a request's arrival, whole, to its reply, by what it asked for.",
         (LabelRow("class", ("send", "poll", "offset", "metadata", "session", "own")),),
-        96,
+        138,
         ScaleRow(
             1000000,
             (
@@ -1009,7 +1029,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "histogram",
         "From handing a block of the journal to the disk, or asking for a sync, until it is synced.",
         (),
-        210,
+        252,
         ScaleRow(
             1000000,
             (
@@ -1039,7 +1059,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "histogram",
         "Sizes of the blocks of the journal: what is written, and synced, at once.",
         (),
-        229,
+        271,
         ScaleRow(1, (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)),
     ),
     MetricRow(
@@ -1048,18 +1068,18 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Messages of batches that were confirmed to their producers.",
         (),
-        239,
+        281,
     ),
-    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of these batches.", (), 240),
-    MetricRow(24, "messages_polled_total", "counter", "Messages that polls answered with.", (), 241),
-    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of these messages.", (), 242),
+    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of these batches.", (), 282),
+    MetricRow(24, "messages_polled_total", "counter", "Messages that polls answered with.", (), 283),
+    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of these messages.", (), 284),
     MetricRow(
         26,
         "partition_requests_waiting",
         "gauge",
         "Requests for partitions that wait for a log or a disk.",
         (),
-        243,
+        285,
     ),
     MetricRow(
         27,
@@ -1067,7 +1087,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Entries that wait in the mailboxes from other shards.",
         (),
-        244,
+        286,
     ),
     MetricRow(
         28,
@@ -1075,7 +1095,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Bytes of messages that are in the journal and not in segments yet.",
         (),
-        245,
+        287,
     ),
     MetricRow(
         29,
@@ -1083,18 +1103,18 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Times that messages could not be written to segments for want of space or descriptors, and wait.",
         (),
-        246,
+        288,
     ),
-    MetricRow(30, "groups_open", "gauge", "Groups open, the one of the metadata included.", (), 247),
-    MetricRow(31, "journal_files", "gauge", "Files of the journal.", (), 248),
-    MetricRow(32, "journal_live_bytes", "gauge", "Bytes in the journal that are needed still.", (), 249),
+    MetricRow(30, "groups_open", "gauge", "Groups open, the one of the metadata included.", (), 289),
+    MetricRow(31, "journal_files", "gauge", "Files of the journal.", (), 290),
+    MetricRow(32, "journal_live_bytes", "gauge", "Bytes in the journal that are needed still.", (), 291),
     MetricRow(
         33,
         "journal_live_bytes_max",
         "gauge",
         "Bytes that the journal may need before requests are turned away.",
         (),
-        250,
+        292,
     ),
     MetricRow(
         34,
@@ -1102,7 +1122,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Polls that met stored messages that are damaged or missing.",
         (),
-        251,
+        293,
     ),
     MetricRow(
         35,
@@ -1110,7 +1130,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Partitions with damaged or lost messages. `/ready` names them.",
         (),
-        252,
+        294,
     ),
     MetricRow(
         36,
@@ -1118,7 +1138,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.",
         (),
-        253,
+        295,
     ),
     MetricRow(
         37,
@@ -1126,7 +1146,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Bytes of deleted topics and partitions that are still to be deleted from the disk.",
         (),
-        254,
+        296,
     ),
     MetricRow(
         38,
@@ -1134,25 +1154,25 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Partitions whose messages wait in memory and in the journal for disk space.",
         (),
-        255,
+        297,
     ),
-    MetricRow(39, "refusing_sends", "gauge", "1 while sends are refused for lack of disk space.", (), 256),
+    MetricRow(39, "refusing_sends", "gauge", "1 while sends are refused for lack of disk space.", (), 298),
     MetricRow(
         40,
         "sends_refused_for_space_total",
         "counter",
         "Sends refused for lack of disk space.",
         (),
-        257,
+        299,
     ),
-    MetricRow(41, "removals_failing", "gauge", "Removals of files that failed and are retried.", (), 258),
+    MetricRow(41, "removals_failing", "gauge", "Removals of files that failed and are retried.", (), 300),
     MetricRow(
         42,
         "damaged_ranges",
         "gauge",
         "Ranges of offsets whose messages are damaged or lost.",
         (),
-        259,
+        301,
     ),
     MetricRow(
         43,
@@ -1160,7 +1180,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Bytes of memory that each part of the budget may have.",
         (LabelRow("part", ("poll_cache", "poll_reads", "replies", "unflushed", "connections", "spares")),),
-        260,
+        302,
     ),
     MetricRow(
         44,
@@ -1168,7 +1188,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Bytes of memory that each part of the budget holds.",
         (LabelRow("part", ("poll_cache", "poll_reads", "replies", "unflushed", "connections", "spares")),),
-        266,
+        308,
     ),
     MetricRow(
         45,
@@ -1176,7 +1196,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "gauge",
         "Polls that wait for memory for their replies.",
         (),
-        272,
+        314,
     ),
     MetricRow(
         46,
@@ -1184,7 +1204,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "counter",
         "Answers to changes of streams and topics sent after 2 s, before every shard had converged.",
         (),
-        273,
+        315,
     ),
 )
 

@@ -3,6 +3,7 @@
 freeze SECONDS   the control plane's thread sleeps in a C call and keeps the interpreter to itself
 panic SHARD      the shard panics
 stall MILLIS SHARD   the shard does not turn for so long
+misroute SHARD   the next request for a partition of another shard reaches it as one for this shard
 callback         a callback of the event loop raises
 task             the next login's task raises
 
@@ -28,7 +29,7 @@ from server_ng.metadata.rows import BadRowsError, StreamRow
 
 # `PyDLL` keeps the interpreter's lock during the call, as a busy extension module would.
 _C = ctypes.PyDLL(None)
-_PANIC, _STALL = 0xFF00, 0xFF01
+_PANIC, _STALL, _MISROUTE = 0xFF00, 0xFF01, 0xFF02
 
 
 def _freeze(seconds: int) -> None:
@@ -74,6 +75,8 @@ def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
             return lambda: pump.send(_record(_PANIC, shard, b""))
         case ["stall", millis, shard]:
             return lambda: pump.send(_record(_STALL, shard, struct.pack("<Q", int(millis))))
+        case ["misroute", shard]:
+            return lambda: pump.send(_record(_MISROUTE, shard, b""))
         case ["callback"]:
             return _raise
         case _:

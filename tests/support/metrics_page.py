@@ -53,6 +53,14 @@ class Counters:
         """The shards that have figures."""
         return {series.labels["shard"] for series in self._series if "shard" in series.labels}
 
+    def by_labels(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
+        """The series of a name that are not zero, by the values of these labels."""
+        return {
+            tuple(series.labels[label] for label in labels): series.value
+            for series in self._series
+            if series.name == name and series.value
+        }
+
     def nonzero(self, name: str) -> dict[str, float]:
         """The series of a name that are not zero, by their labels."""
         return {

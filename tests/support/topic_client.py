@@ -12,7 +12,16 @@ from tests.support.batches import BATCH_HEADER_BYTES, by_number, name8, number, 
 from tests.support.frames import COMMAND, Reply, Request
 from tests.support.raw import RawClient
 
-__all__ = ["Message", "Place", "TopicClient", "TopicFigures", "base_offset", "messages_in", "polled_messages"]
+__all__ = [
+    "Message",
+    "Place",
+    "TopicClient",
+    "TopicFigures",
+    "base_offset",
+    "messages_in",
+    "polled_messages",
+    "stored_offset_body",
+]
 
 _POLL, _SEND, _GET_OFFSET, _STORE_OFFSET = 100, 101, 120, 121
 _CREATE_STREAM, _GET_TOPIC, _GET_TOPICS, _CREATE_TOPIC, _DELETE_TOPIC, _PURGE_TOPIC = (
@@ -172,9 +181,13 @@ class TopicClient:
 
     def stored_offset(self, place: Place, partition: int, consumer: int) -> int | None:
         """The offset that a consumer has stored."""
-        asked = _consumer(consumer) + place.identifiers + struct.pack("<BI", 1, partition)
-        body = _read(self.ask(_GET_OFFSET, asked))
+        body = _read(self.ask(_GET_OFFSET, stored_offset_body(place, partition, consumer)))
         return int(struct.unpack("<IQQ", body)[2]) if body else None
+
+
+def stored_offset_body(place: Place, partition: int, consumer: int) -> bytes:
+    """The body of a request for the offset that a consumer has stored."""
+    return _consumer(consumer) + place.identifiers + struct.pack("<BI", 1, partition)
 
 
 def polled_messages(reply: Reply, partition: int, offset: int) -> list[Message]:

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::mailbox::Mailboxes;
 use crate::record::Record;
 
 /// The shard of the record panics. No body.
@@ -10,6 +11,9 @@ pub const PANIC: u16 = 0xFF00;
 /// The shard of the record is stuck for a while. Body: milliseconds (u64).
 pub const STALL: u16 = 0xFF01;
 
+/// The shard writes the wrong receiver on its next request for a partition of another shard. No body.
+pub const MISROUTE: u16 = 0xFF02;
+
 /// A fault of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -17,6 +21,8 @@ pub enum Fault {
     Panic,
     /// It is stuck for so long.
     Stall(Duration),
+    /// Its next request for a partition of another shard names the wrong receiver.
+    Misroute,
 }
 
 impl Fault {
@@ -28,15 +34,17 @@ impl Fault {
                 let millis = u64::from_le_bytes(record.body.try_into().ok()?);
                 Some(Self::Stall(Duration::from_millis(millis)))
             }
+            MISROUTE => record.body.is_empty().then_some(Self::Misroute),
             _ => None,
         }
     }
 
-    /// Happens on this thread.
-    pub fn happen(self) {
+    /// Happens on this thread, the one of the mailboxes.
+    pub fn happen(self, mailboxes: &mut Mailboxes) {
         match self {
             Self::Panic => unreachable!("a fault that a test asked for"),
             Self::Stall(time) => std::thread::sleep(time),
+            Self::Misroute => mailboxes.misroute_next(),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ng_io::Waker;
+use ng_wire::table::frame_drop::FrameVariant;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::doorbell::{Doorbell, Wake};
@@ -39,6 +40,8 @@ pub struct Mailboxes {
     /// Where the next round of reading starts, so that no sender is always last.
     turn: usize,
     rings: u64,
+    #[cfg(debug_assertions)]
+    misroutes: bool,
 }
 
 #[derive(Debug)]
@@ -96,6 +99,8 @@ impl Mailboxes {
             incoming: (0..rows).map(|_| None).collect(),
             turn: 0,
             rings: 0,
+            #[cfg(debug_assertions)]
+            misroutes: false,
         }
     }
 
@@ -111,11 +116,12 @@ impl Mailboxes {
 
     /// Sends a frame that may be refused: a full ring, or frames already waiting for it, give it back.
     pub fn try_send(&mut self, to: ShardId, frame: ShardFrame) -> Result<(), ShardFrame> {
+        let named = self.named(to, &frame);
         let outgoing = self.outgoing(to);
         if !outgoing.outbox.is_empty() {
             return Err(frame);
         }
-        outgoing.push(Envelope { to, frame }).map_err(|envelope| envelope.frame)
+        outgoing.push(Envelope { to: named, frame }).map_err(|envelope| envelope.frame)
     }
 
     /// Sends a frame that must arrive: it waits for room.
@@ -166,11 +172,30 @@ impl Mailboxes {
         }
     }
 
-    /// Drops what waits for room: nobody reads the rings any more.
-    pub fn discard_waiting(&mut self) {
-        for outgoing in self.outgoing.iter_mut().flatten() {
-            outgoing.outbox.clear();
-        }
+    /// Drops the frames that wait for room: nobody reads the rings any more. Returns the variant of each, for the counts.
+    pub fn discard_waiting(&mut self) -> Vec<FrameVariant> {
+        let outboxes = self.outgoing.iter_mut().flatten().map(|outgoing| &mut outgoing.outbox);
+        outboxes.flat_map(|outbox| outbox.drain(..)).map(|envelope| envelope.frame.variant()).collect()
+    }
+
+    /// Writes the wrong receiver on the next request for a partition: a fault that a test asked for.
+    #[cfg(debug_assertions)]
+    pub fn misroute_next(&mut self) {
+        self.misroutes = true;
+    }
+
+    /// The shard that a frame says it is for.
+    #[cfg(debug_assertions)]
+    fn named(&mut self, to: ShardId, frame: &ShardFrame) -> ShardId {
+        let misrouted =
+            frame.variant() == FrameVariant::PartitionRequest && std::mem::take(&mut self.misroutes);
+        if misrouted { self.own } else { to }
+    }
+
+    /// The shard that a frame says it is for.
+    #[cfg(not(debug_assertions))]
+    fn named(&self, to: ShardId, _frame: &ShardFrame) -> ShardId {
+        to
     }
 
     /// Doorbells rung since the start.
@@ -239,6 +264,18 @@ mod tests {
             std::iter::from_fn(|| receiver.receive()).map(|envelope| client_id(&envelope)).collect();
         assert_eq!(rest.last(), Some(&65));
         assert!(rest.is_sorted());
+    }
+
+    #[test]
+    fn frames_discarded_at_a_stop_are_told_one_by_one() {
+        let mut sender = mesh(3, 192).remove(0);
+        for to in [1, 2] {
+            for client_id in 0..67 {
+                sender.send(ShardId(to), closed(client_id));
+            }
+        }
+        assert_eq!(sender.discard_waiting(), [FrameVariant::ConnectionClosed; 6]);
+        assert!(!sender.is_blocked() && sender.discard_waiting().is_empty());
     }
 
     #[test]

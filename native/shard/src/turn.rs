@@ -481,7 +481,9 @@ impl<E: Environment> Shard<E> {
         let alone = self.stopping.others_finished();
         if alone {
             // What still waits for room in their mailboxes are connections they will never adopt.
-            self.desk.mailboxes.discard_waiting();
+            for variant in self.desk.mailboxes.discard_waiting() {
+                self.desk.count_drop(variant, DropReason::Stopping);
+            }
         }
         let settled =
             overdue || self.desk.registry.as_ref().is_none_or(|registry| registry.enrolments().is_idle());

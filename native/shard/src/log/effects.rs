@@ -74,7 +74,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let header = prepare.header;
                 let known = self.groups.get(&id).and_then(|group| group.body(header.op, header.checksum));
                 if known.is_none() {
-                    self.reads.want(id, header, Purpose::Send { to, block, message: Box::new(message) });
+                    let purpose = Purpose::Send { to, block, message: Box::new(message) };
+                    let taken = self.reads.want(id, header, purpose);
+                    self.counts.dropped_reads += u64::from(!taken);
                     return;
                 }
                 known.cloned()
@@ -90,7 +92,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let Some(group) = self.groups.get_mut(&id) else { continue };
             let Some(header) = group.applying.get(group.executing).copied() else { continue };
             let Some(body) = group.body(header.op, header.checksum).cloned() else {
-                self.reads.want(id, header, Purpose::Execute);
+                let taken = self.reads.want(id, header, Purpose::Execute);
+                assert!(taken, "what is to be executed finds room at any time");
                 continue;
             };
             match &mut group.machine {

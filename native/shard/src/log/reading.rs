@@ -53,7 +53,9 @@ impl Reads {
         Self { first_token, wanted: VecDeque::new(), under_way: [const { None }; READS_MAX] }
     }
 
-    pub(super) fn want(&mut self, group: u64, header: PrepareHeader, purpose: Purpose) {
+    /// Wants a body. Returns whether it will be read: a message for another node is dropped when too many wait.
+    #[must_use]
+    pub(super) fn want(&mut self, group: u64, header: PrepareHeader, purpose: Purpose) -> bool {
         let known = |wanted: &Wanted| {
             matches!((&wanted.purpose, &purpose), (Purpose::Execute, Purpose::Execute))
                 && wanted.header.checksum == header.checksum
@@ -64,6 +66,7 @@ impl Reads {
         if !twice && !too_many {
             self.wanted.push_back(Wanted { group, header, purpose, failed: 0 });
         }
+        !too_many
     }
 
     pub(super) fn is_of(&self, completion: &Completion) -> bool {
@@ -149,5 +152,29 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         let event = Event::Unreadable { op, checksum };
         self.work.push_back(Work { group: wanted.group, event, body: None, ticket: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ng_wire::replica::{Commit, Op, View};
+
+    use super::*;
+
+    fn send() -> Purpose {
+        let commit = Commit { view: View(1), commit_max: Op(1), head: Op(1) };
+        Purpose::Send { to: 1, block: 0, message: Box::new(Message::Commit(commit)) }
+    }
+
+    #[test]
+    fn messages_for_others_are_dropped_when_too_many_wait_and_executions_never() {
+        let mut reads = Reads::new(0);
+        let header = PrepareHeader::root(7, 1);
+        assert!((0..WANTED_MAX).all(|_| reads.want(7, header, send())));
+        assert!(!reads.want(7, header, send()));
+        assert!(reads.want(7, header, Purpose::Execute));
+        assert_eq!(reads.wanted.len(), WANTED_MAX + 1);
+        assert!(reads.want(7, header, Purpose::Execute), "it is wanted already");
+        assert_eq!(reads.wanted.len(), WANTED_MAX + 1);
     }
 }

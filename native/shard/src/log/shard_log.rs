@@ -57,6 +57,8 @@ pub struct LogCounts {
     pub dropped: u64,
     /// Prepares of other nodes for which the journal had no room.
     pub dropped_full: u64,
+    /// Messages to other nodes whose bodies found no room among the reads.
+    pub dropped_reads: u64,
     /// Requests that were told to come again.
     pub busy: u64,
     /// Bodies read back from the journal.

@@ -1,6 +1,7 @@
 //! What a shard publishes at the end of a turn.
 
 use ng_io::{Driver, Environment};
+use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, HistogramCells, Metric};
 use ng_wire::table::outcome::LoginOutcome;
 
@@ -56,6 +57,7 @@ impl<E: Environment> Shard<E> {
 
     fn publish_log(&self) {
         let metrics = &self.desk.metrics;
+        let counts = self.log.counts();
         let disk = self.log.disk_figures();
         let (live_bytes, live_bytes_max) = disk.journal_live_bytes;
         let (damaged_partitions, damaged_ranges) = self.owned.damaged();
@@ -64,13 +66,16 @@ impl<E: Environment> Shard<E> {
             (const { Cell::of(Metric::MailboxEntriesWaiting) }, self.desk.mailboxes.waiting() as u64),
             (const { Cell::of(Metric::PollsWaitingForMemory) }, self.desk.waiting_polls.count() as u64),
             (const { Cell::of(Metric::UnflushedBytes) }, disk.unflushed_bytes as u64),
-            (const { Cell::of(Metric::SegmentWritesPutOff) }, self.log.counts().put_off),
+            (const { Cell::of(Metric::SegmentWritesPutOff) }, counts.put_off),
             (const { Cell::of(Metric::GroupsOpen) }, disk.groups as u64),
             (const { Cell::of(Metric::JournalFiles) }, disk.journal_files.into()),
             (const { Cell::of(Metric::JournalLiveBytes) }, live_bytes),
             (const { Cell::of(Metric::JournalLiveBytesMax) }, live_bytes_max),
             (const { Cell::of(Metric::DamagedPartitions) }, damaged_partitions as u64),
             (const { Cell::of(Metric::DamagedRanges) }, damaged_ranges as u64),
+            (Cell::frame_drop(FrameVariant::ReplicaMessage, DropReason::Unwanted), counts.dropped),
+            (Cell::frame_drop(FrameVariant::ReplicaMessage, DropReason::Full), counts.dropped_full),
+            (Cell::frame_drop(FrameVariant::ReplicaRead, DropReason::Full), counts.dropped_reads),
         ] {
             metrics.set(cell, value);
         }

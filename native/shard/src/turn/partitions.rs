@@ -7,7 +7,6 @@ use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply,
 use ng_wire::reply::{self, Confirmation};
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
-use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::operation::Operation;
 
@@ -273,7 +272,6 @@ impl<E: Environment> Shard<E> {
 
     /// A request for a partition that reached a shard which does not own it: nobody is left waiting.
     pub(super) fn return_partition_request(&mut self, request: &PartitionRequest) {
-        self.desk.count_drop(FrameVariant::PartitionRequest, DropReason::Misrouted);
         let answer = Answer::Denied(ErrorCode::TransientNotAccepted);
         let (connection, header) = (request.connection, request.header);
         self.answer_on(request.shard, ClientAnswer { connection, header, answer });

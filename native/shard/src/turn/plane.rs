@@ -213,7 +213,7 @@ impl<E: Environment> Shard<E> {
             PlaneFrame::Adopt { token, order } => self.adopt(token, *order),
             PlaneFrame::AdoptionEnded(told) => self.tell_adoption(&told),
             #[cfg(debug_assertions)]
-            PlaneFrame::Fault(fault) => fault.happen(),
+            PlaneFrame::Fault(fault) => fault.happen(&mut self.desk.mailboxes),
         }
     }
 
@@ -255,7 +255,7 @@ impl<E: Environment> Shard<E> {
         self.check_shard(shard)?;
         let fault = crate::fault::Fault::of(record).expect("checked at the boundary");
         if shard == self.desk.id {
-            fault.happen();
+            fault.happen(&mut self.desk.mailboxes);
         } else {
             self.desk.mailboxes.send(shard, ShardFrame::Plane(PlaneFrame::Fault(fault)));
         }

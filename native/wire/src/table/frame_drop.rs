@@ -35,13 +35,17 @@ coded! {
         Adopt = 13, "adopt";
         /// What came of it.
         AdoptionEnded = 14, "adoption_ended";
+        /// A message from another node, or from a replica to itself.
+        ReplicaMessage = 15, "replica_message";
+        /// A message to another node whose body has to be read from the journal.
+        ReplicaRead = 16, "replica_read";
     }
 }
 
 coded! {
     /// The `reason` of `frame_drops_total`.
     pub enum DropReason: u8 {
-        /// The mailbox had no free slot.
+        /// The mailbox, the journal or the queue of reads had no room.
         Full = 0, "full";
         /// The connection or request the frame is for has ended.
         Gone = 1, "gone";
@@ -49,5 +53,9 @@ coded! {
         Misrouted = 2, "misrouted";
         /// No shard serves the target.
         Unroutable = 3, "unroutable";
+        /// The server stops, and the receiver has finished.
+        Stopping = 4, "stopping";
+        /// The receiver has no use for it: it is late, or damaged, or about another group.
+        Unwanted = 5, "unwanted";
     }
 }

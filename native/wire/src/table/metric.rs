@@ -81,7 +81,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// Frames between shards that a mailbox refused or a receiver could not deliver.
+    /// Frames between shards, and messages between nodes, that were refused or could not be delivered.
     FrameDrops = 0, Counter, "frame_drops_total", "variant": FrameVariant, "reason": DropReason;
     /// Connections accepted.
     ConnectionsAccepted = 1, Counter, "connections_accepted_total";

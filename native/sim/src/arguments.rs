@@ -9,7 +9,7 @@ use ng_sim::replay;
 pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds S] [--threads T] [--summary FILE] [WORLD]
        ng-sim --plant NAME [--seed N] [--seeds M] [WORLD]
        ng-sim --replay --seed N [--bad-disk none|N] [--plant NAME] [WORLD]
-WORLD: what is not drawn from the seed: [--nodes N] [--shards A,B,C] [--faults none|Kill,Loss,...] [--between-faults MS]
+WORLD: what is not drawn from the seed: [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
        [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]";
 
 /// More threads than any machine of ours has.

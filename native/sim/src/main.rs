@@ -12,7 +12,7 @@ use ng_sim::plants::Plant;
 use ng_sim::replay::{command, words};
 use ng_sim::run::{Failure, Summary, Watcher, live, live_many, tell};
 use ng_sim::shrink::shrink;
-use ng_sim::summary::{Effort, in_full, in_short, of_failure};
+use ng_sim::summary::{Effort, in_full, in_short, of_damage, of_failure};
 
 mod arguments;
 
@@ -53,6 +53,7 @@ fn live_them(many: &Many) -> ExitCode {
         println!("made smaller: {}", smallest.verdict);
         println!("replay with: {}", command(&smallest.plan));
     }
+    print!("{}", of_damage(&summary));
     println!("{}", in_short(&summary, &effort));
     if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -2,6 +2,7 @@
 
 use ng_io::simulated::Random;
 
+use crate::damage::Damage;
 use crate::plants::Plant;
 
 /// A kind of fault that a plan may hold.
@@ -106,6 +107,8 @@ pub struct Plan {
     pub requests_max: u64,
     /// Whether messages go: by age, by size, because somebody says so.
     pub drops: bool,
+    /// Faults of which one hits a file between two lives of a node alone; none in other worlds, and none that is drawn.
+    pub damage: Vec<Damage>,
     /// A known bug; only a build with the feature `plants` has it.
     pub plant: Option<Plant>,
 }
@@ -150,6 +153,7 @@ impl Plan {
             bad_disk,
             requests_max: u64::MAX,
             drops: Random::new(seed ^ 0x6472_6f70).flip(),
+            damage: Vec::new(),
             plant: None,
         }
     }

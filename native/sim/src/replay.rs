@@ -1,7 +1,9 @@
 //! A plan as words of a command line, and back: what is told of a world that fails is all that it takes to live it again.
 
+use std::fmt::Debug;
 use std::num::ParseIntError;
 
+use crate::damage::Damage;
 use crate::plan::{Fault, Plan};
 use crate::plants::Plant;
 
@@ -23,14 +25,13 @@ pub fn command(plan: &Plan) -> String {
 /// Every choice of a plan that shrinking or the command line may have made.
 #[must_use]
 pub fn words(plan: &Plan) -> String {
-    let faults: Vec<String> = plan.faults.iter().map(|fault| format!("{fault:?}")).collect();
     let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
     let mut words = format!(
         "--seed {} --shards {} --faults {} --between-faults {} --rate {} --partitions {} --registrants {} \
-         --producers {} --requests {} --drops {} --bad-disk {}",
+         --producers {} --requests {} --drops {} --bad-disk {} --damage {}",
         plan.seed,
         shards.join(","),
-        if faults.is_empty() { "none".to_owned() } else { faults.join(",") },
+        if plan.faults.is_empty() { "none".to_owned() } else { list(&plan.faults) },
         plan.between_faults,
         plan.rate,
         plan.partitions,
@@ -39,6 +40,7 @@ pub fn words(plan: &Plan) -> String {
         if plan.requests_max == u64::MAX { "all".to_owned() } else { plan.requests_max.to_string() },
         if plan.drops { "yes" } else { "no" },
         plan.bad_disk.map_or("none".to_owned(), |bad| bad.to_string()),
+        if plan.damage.is_empty() { "none".to_owned() } else { list(&plan.damage) },
     );
     if let Some(plant) = plan.plant {
         words.push_str(&format!(" --plant {plant:?}"));
@@ -54,8 +56,9 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
             plan.shards =
                 value.split(',').map(|count| count.parse().map_err(bad)).collect::<Result<_, _>>()?;
             plan.bad_disk = plan.bad_disk.filter(|bad| usize::from(*bad) < plan.shards.len());
+            plan.damage.retain(|_| plan.shards.len() == 1);
         }
-        "--faults" => plan.faults = faults(value)?,
+        "--faults" => plan.faults = named_ones(value, &Fault::ALL)?,
         "--between-faults" => plan.between_faults = value.parse().map_err(bad)?,
         "--rate" => plan.rate = value.parse().map_err(bad)?,
         "--partitions" => plan.partitions = value.parse().map_err(bad)?,
@@ -68,6 +71,7 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
         "--drops" => return Err(format!("{word} is yes or no, not {value:?}")),
         "--bad-disk" if value == "none" => plan.bad_disk = None,
         "--bad-disk" => plan.bad_disk = Some(value.parse().map_err(bad)?),
+        "--damage" => plan.damage = named_ones(value, &Damage::ALL)?,
         "--plant" => plan.plant = Some(plant(value)?),
         _ => return Ok(false),
     }
@@ -100,6 +104,8 @@ pub fn check(plan: &Plan) -> Result<(), String> {
         format!("clients send 1 to {RATE_MAX} requests per second, not {}", plan.rate)
     } else if plan.bad_disk.is_some_and(|bad| usize::from(bad) >= nodes) {
         format!("the bad disk is that of a node from 0 to {}", nodes - 1)
+    } else if nodes > 1 && !plan.damage.is_empty() {
+        "a file is damaged in worlds of one node: another node would repair it".to_owned()
     } else if let Some(fault) = destroyer(plan).filter(|_| nodes < 3) {
         format!("{fault:?} takes away what was synced: it needs three nodes")
     } else if let Some(fault) = destroyer(plan).filter(|_| plan.bad_disk.is_none()) {
@@ -122,12 +128,21 @@ pub fn give_bad_disk(plan: &mut Plan) {
     }
 }
 
-fn faults(value: &str) -> Result<Vec<Fault>, String> {
+fn list<T: Debug>(kinds: &[T]) -> String {
+    let names: Vec<String> = kinds.iter().map(|kind| format!("{kind:?}")).collect();
+    names.join(",")
+}
+
+fn named_ones<T: Copy + Debug>(value: &str, all: &[T]) -> Result<Vec<T>, String> {
     let named = |name: &str| {
-        let found = Fault::ALL.into_iter().find(|fault| format!("{fault:?}") == name);
-        found.ok_or_else(|| format!("there is no fault {name:?}; these are known: {:?}", Fault::ALL))
+        let found = all.iter().copied().find(|kind| format!("{kind:?}") == name);
+        found.ok_or_else(|| format!("there is no fault {name:?}; these are known: {all:?}"))
     };
-    if value == "none" { Ok(Vec::new()) } else { value.split(',').map(named).collect() }
+    match value {
+        "none" => Ok(Vec::new()),
+        "all" => Ok(all.to_vec()),
+        names => names.split(',').map(named).collect(),
+    }
 }
 
 #[cfg(test)]

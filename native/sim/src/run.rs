@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use crate::damage::{Cell, DamageWorld};
+use crate::judges::Verdict;
 use crate::panics::caught;
 use crate::plan::{Fault, Plan};
 use crate::world::{Outcome, World};
@@ -32,13 +34,15 @@ pub struct Summary {
     pub operations: u64,
     /// In how many worlds each kind of fault was possible.
     pub faults: BTreeMap<Fault, u64>,
+    /// How often each damage ended in which way.
+    pub damage: BTreeMap<Cell, u64>,
     /// Worlds that failed, by seed.
     pub failures: Vec<Failure>,
 }
 
 /// Lives one world to its end. A panic anywhere in it is a failure like any other.
 pub fn live(plan: &Plan) -> Result<Outcome, Failure> {
-    let lived = caught(|| World::new(plan.clone(), false).run());
+    let lived = caught(|| Lived::new(plan, false).run());
     lived
         .and_then(|lived| lived.map_err(|verdict| verdict.0))
         .map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict })
@@ -46,11 +50,41 @@ pub fn live(plan: &Plan) -> Result<Outcome, Failure> {
 
 /// The story of a world, line by line, and what it came to.
 pub fn tell(plan: &Plan) -> (Vec<String>, Result<Outcome, Failure>) {
-    let mut world = World::new(plan.clone(), true);
+    let mut world = Lived::new(plan, true);
     let lived = caught(|| world.run());
     let ended = lived.and_then(|lived| lived.map_err(|verdict| verdict.0));
     let ended = ended.map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict });
-    (world.story().map(str::to_owned).collect(), ended)
+    (world.story(), ended)
+}
+
+/// A world of either kind.
+enum Lived {
+    Cluster(Box<World>),
+    Damage(Box<DamageWorld>),
+}
+
+impl Lived {
+    fn new(plan: &Plan, told: bool) -> Self {
+        if plan.damage.is_empty() {
+            Self::Cluster(Box::new(World::new(plan.clone(), told)))
+        } else {
+            Self::Damage(Box::new(DamageWorld::new(plan.clone(), told)))
+        }
+    }
+
+    fn run(&mut self) -> Result<Outcome, Verdict> {
+        match self {
+            Self::Cluster(world) => world.run(),
+            Self::Damage(world) => world.run(),
+        }
+    }
+
+    fn story(&self) -> Vec<String> {
+        match self {
+            Self::Cluster(world) => world.story().map(str::to_owned).collect(),
+            Self::Damage(world) => world.story().map(str::to_owned).collect(),
+        }
+    }
 }
 
 /// Looks on while worlds are lived.
@@ -114,7 +148,7 @@ pub fn live_many(
 impl Summary {
     fn add(&mut self, plan: &Plan, lived: Result<Outcome, Failure>) {
         self.worlds += 1;
-        for fault in &plan.faults {
+        for fault in plan.faults.iter().filter(|_| plan.damage.is_empty()) {
             *self.faults.entry(*fault).or_default() += 1;
         }
         match lived {
@@ -122,6 +156,9 @@ impl Summary {
                 self.acknowledged += outcome.acknowledged as u64;
                 self.restarts += outcome.restarts;
                 self.operations += outcome.operations;
+                if let Some(cell) = outcome.damage {
+                    *self.damage.entry(cell).or_default() += 1;
+                }
             }
             Err(failure) => self.failures.push(failure),
         }

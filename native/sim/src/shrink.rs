@@ -28,6 +28,9 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
         fewer.faults.remove(index);
         plans.push(fewer);
     }
+    if plan.damage.len() > 1 {
+        plans.extend(plan.damage.iter().map(|damage| Plan { damage: vec![*damage], ..plan.clone() }));
+    }
     if plan.drops {
         plans.push(Plan { drops: false, ..plan.clone() });
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use crate::damage::{Cell, Damage, FileKind};
 use crate::plan::LIFE;
 use crate::replay::command;
 use crate::run::{Failure, Summary};
@@ -50,9 +51,43 @@ pub fn in_full(summary: &Summary, effort: &Effort) -> String {
     for (fault, worlds) in &summary.faults {
         let _ = writeln!(page, "  {:<14} {worlds}", format!("{fault:?}"));
     }
+    page.push_str(&of_damage(summary));
     let _ = writeln!(page, "\nfailures: {}", summary.failures.len());
     for failure in &summary.failures {
         let _ = writeln!(page, "{}", of_failure(failure));
+    }
+    page
+}
+
+/// How damage ended, by kind of file and of fault, and what no world reached. Nothing if no world damages files.
+#[must_use]
+pub fn of_damage(summary: &Summary) -> String {
+    if summary.damage.is_empty() {
+        return String::new();
+    }
+    let mut page = "\ndamaged files:\n".to_owned();
+    let mut missed = Vec::new();
+    for file_kind in FileKind::ALL {
+        for damage in Damage::ALL {
+            let is_here = |cell: &Cell| (cell.file_kind, cell.damage) == (file_kind, damage);
+            let here = summary.damage.iter().filter(|(cell, _)| is_here(cell));
+            let endings: Vec<String> =
+                here.map(|(cell, worlds)| format!("{:?} {worlds}", cell.ending)).collect();
+            if endings.is_empty() {
+                missed.push(format!("{damage:?} of {file_kind:?}"));
+            } else {
+                let _ = writeln!(
+                    page,
+                    "  {:<11}{:<9} {}",
+                    format!("{file_kind:?}"),
+                    format!("{damage:?}"),
+                    endings.join(", ")
+                );
+            }
+        }
+    }
+    if !missed.is_empty() {
+        let _ = writeln!(page, "  not reached: {}", missed.join(", "));
     }
     page
 }

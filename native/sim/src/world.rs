@@ -11,6 +11,7 @@ use ng_wire::replica::Op;
 
 use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
+use crate::damage::Cell;
 use crate::dropping::begin_dropping;
 use crate::judges::{History, Messages, Promises, Standstill, Verdict};
 use crate::node::{MILLI, Node, Shard};
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub operations: u64,
     /// A digest of everything that the disks did, in order.
     pub trace: u64,
+    /// The damage of a file, where the world had one.
+    pub damage: Option<Cell>,
 }
 
 /// A cluster and its clients.
@@ -172,6 +175,7 @@ impl World {
             restarts: self.nodes.iter().map(|node| node.lives.saturating_sub(1)).sum(),
             operations: self.history.groups().map(|group| self.history.last(group).0).sum(),
             trace: self.nodes.iter().fold(0, |trace, node| trace.rotate_left(9) ^ node.environment.trace()),
+            damage: None,
         })
     }
 

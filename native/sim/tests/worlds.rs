@@ -1,6 +1,7 @@
 //! Worlds of many seeds hold what the judges ask for, and the same seed is the same world.
 
 use ng_io::simulated::Random;
+use ng_sim::damage::{Damage, Ending, FileKind};
 use ng_sim::plan::{Fault, Plan};
 use ng_sim::replay::command;
 use ng_sim::run::{live, live_many, tell};
@@ -23,6 +24,26 @@ fn random_worlds_hold() {
     let smallest = summary.failures.first().map(shrink);
     let told = smallest.map(|smallest| format!("{}\n{}", smallest.verdict, command(&smallest.plan)));
     assert_eq!(told, None, "{} of {seeds} worlds fail", summary.failures.len());
+}
+
+/// The first of the worlds of one node with damage of a file.
+const DAMAGED: u64 = 101;
+
+#[test]
+fn damage_is_repaired_fenced_or_refused() {
+    let first = chosen("NG_SIM_SEED", DAMAGED);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let plan = |seed| Plan { damage: Damage::ALL.to_vec(), ..Plan::draw(seed, Some(1)) };
+    let summary = live_many(first..first + 300, threads, plan, ());
+    let smallest = summary.failures.first().map(shrink);
+    let told = smallest.map(|smallest| format!("{}\n{}", smallest.verdict, command(&smallest.plan)));
+    assert_eq!(told, None, "{} of 300 worlds fail", summary.failures.len());
+    for file_kind in FileKind::ALL {
+        assert!(summary.damage.keys().any(|cell| cell.file_kind == file_kind), "{file_kind:?}: {summary:?}");
+    }
+    for ending in [Ending::Repaired, Ending::Fenced, Ending::Accepted, Ending::Restored] {
+        assert!(summary.damage.keys().any(|cell| cell.ending == ending), "{ending:?}: {summary:?}");
+    }
 }
 
 /// Seeds that failed once, each for a reason of its own or in a way of its own, when every message stayed.
@@ -54,7 +75,12 @@ fn dense(seed: u64) -> Plan {
     let drawn = Plan::draw(seed, None);
     let rate = pick([50, 200, 1_000, 3_000], 0x7261_7465);
     let base = pick([20, 60, 200, 800], 0x6265_7477);
-    Plan { rate, between_faults: base + (drawn.between_faults - 200) % (2 * base), ..drawn }
+    Plan {
+        rate,
+        between_faults: base + (drawn.between_faults - 200) % (2 * base),
+        damage: Vec::new(),
+        ..drawn
+    }
 }
 
 /// Seeds of dense worlds that failed once.

@@ -26,12 +26,10 @@ fn random_worlds_hold() {
     assert_eq!(told, None, "{} of {seeds} worlds fail", summary.failures.len());
 }
 
-/// The first of the worlds of one node with damage of a file.
-const DAMAGED: u64 = 101;
-
+/// Worlds of one node with damage of a file. Seed 93 cuts the end of a block's last page.
 #[test]
 fn damage_is_repaired_fenced_or_refused() {
-    let first = chosen("NG_SIM_SEED", DAMAGED);
+    let first = chosen("NG_SIM_SEED", 1);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let plan = |seed| Plan { damage: Damage::ALL.to_vec(), ..Plan::draw(seed, Some(1)) };
     let summary = live_many(first..first + 300, threads, plan, ());

@@ -110,6 +110,25 @@ fn a_file_that_was_cut_short_is_damage() {
     assert!(found.recovered.damage.len() > 1, "its blocks are missed");
 }
 
+/// The last page that is left of a file may hold a whole block: its end is zero.
+#[test]
+fn a_file_that_was_cut_is_completed_after_what_is_left_of_it() {
+    for cut in [3 * PAGE, 3 * PAGE - 100, 2 * PAGE + 1] {
+        let (environment, ring) = written();
+        let kept = content(&environment, 1);
+        remove(&environment, 1);
+        put(&environment, &path(1), &kept[..cut]);
+        let mut found = read(&environment, 2, ring).expect("it is of this life");
+        found.complete();
+        drop(found);
+        environment.kill();
+        let completed = content(&environment, 1);
+        assert_eq!(completed.len(), kept.len());
+        assert!(completed[..cut] == kept[..cut], "cut at {cut}: what was left is changed");
+        assert!(completed[cut..].iter().all(|byte| *byte == 0), "cut at {cut}");
+    }
+}
+
 #[test]
 fn a_copy_and_a_swap_and_a_foreign_file_are_named() {
     let (environment, ring) = written();

@@ -186,6 +186,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Makes the lost files whole, as a start does that goes on over the loss.
+    pub(crate) fn complete(&mut self) {
+        self.shell.complete(&mut self.driver, &self.recovered).expect("a healthy disk");
+    }
+
     /// What it finds in a journal of which every file that is there counts.
     pub(crate) fn read(
         environment: SimulatedEnvironment,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ng_io::{Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
+use ng_io::{Buffer, Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
 use thiserror::Error;
 
 use super::growth::Growth;
@@ -89,11 +89,11 @@ impl<E: Environment> JournalShell<E> {
     /// resumes.
     pub fn complete(&mut self, driver: &mut E::Driver, recovered: &Recovered) -> Result<(), JournalFault> {
         for lost in &recovered.lost_files {
-            let whole_pages = match lost.fault {
+            let from = match lost.fault {
                 FileFault::Missing => 0,
-                FileFault::Short { bytes } => bytes / PAGE as u64 * PAGE as u64,
+                FileFault::Short { bytes } => self.pad_last_page(driver, lost.number, bytes)?,
             };
-            self.fill_file(driver, lost.number, whole_pages)?;
+            self.fill_file(driver, lost.number, from)?;
         }
         if recovered.lost_files.is_empty() { Ok(()) } else { self.sync_names() }
     }
@@ -126,6 +126,25 @@ impl<E: Environment> JournalShell<E> {
         let number = file.number;
         let standing = stray_front(self.home.journal, number, file.front.as_ref()?)?;
         Some(StrayFile { number, standing })
+    }
+
+    /// Fills the page in which a file was cut: a block whose end was zero anyway may be whole, and counts. Returns where the
+    /// pages begin that are gone.
+    fn pad_last_page(&self, driver: &mut E::Driver, number: u32, bytes: u64) -> Result<u64, JournalFault> {
+        let fault = |error| JournalFault { file: number, error };
+        let offset = bytes / PAGE as u64 * PAGE as u64;
+        let Some(file) = self.files[number as usize].filter(|_| offset < bytes) else { return Ok(offset) };
+        let read = self.run(driver, Operation::ReadAt { file, buffer: Buffer::aligned(PAGE), offset });
+        // What cannot be read now was not read before.
+        let Outcome::Read { buffer: cut, result: Ok(_) } = read.map_err(fault)? else { return Ok(offset) };
+        let mut page = Buffer::aligned(PAGE);
+        page.extend_from_slice(&cut);
+        page.extend_from_slice(&[0; PAGE][cut.len()..]);
+        let write = Operation::WriteAt { file, buffer: page.into(), offset, sync: false };
+        if let Outcome::Written { result, .. } = self.run(driver, write).map_err(fault)? {
+            result.map_err(fault)?;
+        }
+        Ok(offset + PAGE as u64)
     }
 
     /// Writes a file with zeroes from a position on, and syncs it. It is made if it is not there.

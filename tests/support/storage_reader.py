@@ -210,7 +210,7 @@ def manifest_groups(data: bytes) -> list[tuple[int, int, int, list[tuple[int, in
         (gaps,) = struct.unpack_from("<I", data, position + 48)
         (unsealed,) = struct.unpack_from("<I", data, position + 52)
         (op,) = struct.unpack_from("<Q", data, position + 64 + 72)
-        position += 224 + 64 * unsealed
+        position += 224 + 72 * unsealed
         stored = []
         for _ in range(offsets):
             kind, consumer, offset = struct.unpack_from("<B7xQQ", data, position)

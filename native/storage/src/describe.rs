@@ -288,6 +288,7 @@ fn unsealed_segment(lines: &mut String, group: u64, unsealed: &UnsealedSegment) 
         .number("messages", unsealed.messages)
         .number("min_timestamp", unsealed.min_timestamp)
         .number("max_timestamp", unsealed.max_timestamp)
+        .number("first_checksum", unsealed.first_checksum)
         .number("last_batch", unsealed.last_batch)
         .number("last_checksum", unsealed.last_checksum)
         .end();

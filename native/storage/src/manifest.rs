@@ -11,7 +11,7 @@ use crate::refusal::{Reason, Refusal};
 const ENTRY: usize = 64 + RECORD_HEADER;
 const STORED_OFFSET: usize = 24;
 const GAP: usize = 16;
-const UNSEALED: usize = 64;
+const UNSEALED: usize = 72;
 const SIZE: usize = 128;
 
 /// The structure's marks and bounds.
@@ -73,6 +73,8 @@ pub struct UnsealedSegment {
     pub min_timestamp: u64,
     /// Greatest timestamp of its batches.
     pub max_timestamp: u64,
+    /// Checksum in the header of its first batch: batches do not name their group.
+    pub first_checksum: u64,
     /// Position of its last batch.
     pub last_batch: u64,
     /// Checksum in the header of that batch.
@@ -240,6 +242,7 @@ impl UnsealedSegment {
             self.messages,
             self.min_timestamp,
             self.max_timestamp,
+            self.first_checksum,
             self.last_batch,
             self.last_checksum,
         ] {
@@ -255,6 +258,7 @@ impl UnsealedSegment {
             messages: fields.u64("messages")?,
             min_timestamp: fields.u64("min timestamp")?,
             max_timestamp: fields.u64("max timestamp")?,
+            first_checksum: fields.u64("first checksum")?,
             last_batch: fields.u64("last batch")?,
             last_checksum: fields.u64("last checksum")?,
         };

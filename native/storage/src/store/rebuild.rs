@@ -141,14 +141,8 @@ impl Rebuild {
     /// Whether a file is another one than the manifest describes, however whole it is: batches do not name their group.
     fn is_foreign(&self, content: &Content) -> bool {
         let Content::Surveyed(surveyed) = content else { return false };
-        let Some(described) = self.vouched.unsealed.as_ref().filter(|_| !surveyed.is_foreign) else {
-            return surveyed.is_foreign;
-        };
-        let base_offset = described.base_offset;
-        let begins_whole = surveyed.lost.first().is_none_or(|(first, _)| *first > base_offset);
-        let first = surveyed.tail.places().first().filter(|_| begins_whole);
-        surveyed.tail.base_offset == base_offset
-            && first.is_some_and(|first| first.timestamp != described.min_timestamp)
+        let described = self.vouched.unsealed.as_ref();
+        surveyed.is_foreign || described.is_some_and(|described| surveyed.tail.begins_otherwise(described))
     }
 
     fn settle(&mut self, candidate: Candidate, content: Content) {

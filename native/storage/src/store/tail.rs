@@ -36,6 +36,8 @@ pub(super) struct Tail {
     pub(super) surveyed: bool,
     digests: Digests,
     index: Vec<IndexEntry>,
+    /// The checksum in the header of the batch that stands at the front, if it is whole.
+    first_checksum: Option<u64>,
     /// Position of the last batch, and the checksum in its header.
     last_batch: (u64, u64),
     /// The next batch follows damage, so the index needs its place.
@@ -87,6 +89,7 @@ impl Tail {
             surveyed: true,
             digests: Digests::default(),
             index: Vec::new(),
+            first_checksum: None,
             last_batch: (0, 0),
             follows_damage: false,
         }
@@ -101,6 +104,7 @@ impl Tail {
             timestamps: (unsealed.min_timestamp, unsealed.max_timestamp),
             partial,
             surveyed: false,
+            first_checksum: Some(unsealed.first_checksum),
             last_batch: (unsealed.last_batch, unsealed.last_checksum),
             ..Self::new(unsealed.base_offset, first_op)
         }
@@ -115,9 +119,16 @@ impl Tail {
             messages: self.messages,
             min_timestamp: self.timestamps.0,
             max_timestamp: self.timestamps.1,
+            first_checksum: self.first_checksum.expect("no tail goes on behind damage"),
             last_batch: self.last_batch.0,
             last_checksum: self.last_batch.1,
         }
+    }
+
+    /// Whether a whole batch at the front is another one than the manifest describes.
+    pub(super) fn begins_otherwise(&self, described: &UnsealedSegment) -> bool {
+        let same_place = self.base_offset == described.base_offset;
+        same_place && self.first_checksum.is_some_and(|first| first != described.first_checksum)
     }
 
     /// Takes over digests and index of a survey of all its batches.
@@ -150,6 +161,9 @@ impl Tail {
             self.digests.add(batch.bytes);
         }
         let checksum = BatchHeader::decode(batch.bytes).map_or(0, |header| header.checksum);
+        if self.bytes == 0 {
+            self.first_checksum = Some(checksum);
+        }
         self.last_batch = (self.bytes, checksum);
         let rest = (self.partial.len() + batch.bytes.len()) % PAGE;
         match batch.bytes.len().checked_sub(rest) {

@@ -188,6 +188,7 @@ proptest! {
                     min_timestamp: seed,
                     max_timestamp: !seed,
                     last_batch: seed >> 2,
+                    first_checksum: seed.rotate_left(9) ^ group,
                     last_checksum: seed ^ group,
                 }),
             })

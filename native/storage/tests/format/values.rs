@@ -181,6 +181,7 @@ fn unsealed() -> UnsealedSegment {
         min_timestamp: 1_700_000_000_000_000,
         max_timestamp: 1_700_000_000_000_900,
         last_batch: 3_500,
+        first_checksum: 0x1234_5678,
         last_checksum: 0xabcd_ef01,
     }
 }

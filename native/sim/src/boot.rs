@@ -229,6 +229,7 @@ fn limits(plan: &Plan) -> GroupLimits {
             retained: 1 + random.below(16),
             applying: 1 + random.below(8),
             repair: 1 + random.below(16),
+            ..Limits::default()
         },
         clients: ClientLimits {
             clients: u32::try_from(1 + random.below(plan.registrants as u64 + 2)).unwrap_or(1),

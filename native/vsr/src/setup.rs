@@ -56,11 +56,13 @@ pub struct Limits {
     pub applying: u64,
     /// Places asked for, and prepares sent, in one round of repair.
     pub repair: u64,
+    /// Operations that the record of a view may list. Between the state that is kept and the head there must never be more.
+    pub listed: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { pipeline: 64, backlog: 256, retained: 64, applying: 64, repair: 32 }
+        Self { pipeline: 64, backlog: 256, retained: 64, applying: 64, repair: 32, listed: SUFFIX_MAX as u64 }
     }
 }
 
@@ -113,6 +115,8 @@ impl Setup {
             && self.limits.pipeline <= self.limits.backlog
             && self.limits.retained <= self.limits.backlog
             && self.limits.backlog <= BACKLOG_MAX
+            && self.limits.backlog < self.limits.listed
+            && self.limits.listed <= SUFFIX_MAX as u64
             && match self.clients {
                 Some(limits) => limits.clients > 0 && limits.replies > 0,
                 None => true,

@@ -102,8 +102,11 @@ impl Replica {
     fn begin_view(&mut self, chosen: ChosenLog, effects: &mut Effects) {
         // A state transfer since its own vote shows that a later view has begun already.
         let overtaken = chosen.headers.last().is_none_or(|last| last.op < self.commit_min);
-        let Some(headers) = self.connect(chosen.headers).filter(|_| !overtaken) else {
-            // Others have what this replica is too far behind to lead from: the next one may.
+        let connected = self.connect(chosen.headers);
+        let fits = |headers: &Vec<PrepareHeader>| headers.len() as u64 <= self.setup.limits.listed;
+        let Some(headers) = connected.filter(|headers| !overtaken && fits(headers)) else {
+            // Others have what this replica is too far behind to lead from: the next one may. Whoever keeps the latest state can
+            // always list the log: nobody's head is further than that from the state that he keeps himself.
             self.suspect(self.view.next(), effects);
             return;
         };
@@ -173,7 +176,8 @@ impl Replica {
             effects.dropped(Drop::OlderView);
             return;
         }
-        if from != self.setup.primary(start.view) || from == self.me() || !is_chain(&start.headers) {
+        let is_listed = start.headers.len() as u64 <= self.setup.limits.listed && is_chain(&start.headers);
+        if from != self.setup.primary(start.view) || from == self.me() || !is_listed {
             effects.dropped(Drop::Foreign);
             return;
         }

@@ -36,6 +36,13 @@ pub struct LogRequest {
     pub body: Chunk,
 }
 
+/// Who takes an operation in.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    Primary,
+    Backup,
+}
+
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// The time at which requests come in from now on. A turn of the log tells it, too.
     pub const fn tell_time(&mut self, wall: WallMicros) {
@@ -62,14 +69,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return Err(LogAnswer::NotPrimary);
         }
         let head = group.replica.head();
-        let ahead = head.since(group.checkpointed);
-        let ahead_max = self.ahead_max();
-        if ahead >= ahead_max / 2 {
-            self.checkpoint.hurried = true;
-        }
+        let admits = group.replica.admits();
         let has_room = self.has_room(id, head.next(), body.len())
             && (operation != LogOperation::Batch || self.leaves_room(id, head.next(), body.len()));
-        if ahead >= ahead_max || !group.replica.admits() || !has_room {
+        if self.is_too_far_ahead(id, head.next(), Role::Primary) || !admits || !has_room {
             return Err(LogAnswer::Busy);
         }
         if id != METADATA {
@@ -103,12 +106,28 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             && live + (bytes + kept) as u64 <= live_max
     }
 
-    /// Operations that the log of a group may be ahead of the manifest in force. A start votes with a list of all of them, and
-    /// the view that follows is a record with that list: no vote lists more than [`SUFFIX_MAX`], and the journal takes no larger
-    /// body than it can keep. What is under way when the limit is reached, and what a new view adds, has to fit, too.
-    fn ahead_max(&self) -> u64 {
-        let listed = ViewBody::headers_in(self.journal.body_bytes_max()).min(SUFFIX_MAX) as u64;
-        listed - listed / 8
+    /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`], and the journal takes
+    /// no larger body than it can keep.
+    pub(super) fn listed_max(&self) -> u64 {
+        ViewBody::headers_in(self.journal.body_bytes_max()).min(SUFFIX_MAX) as u64
+    }
+
+    /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all of them, and
+    /// the view that follows is a record with that list. A primary stops earlier than a backup: what is under way when the
+    /// limit is reached, and what a new view adds, has to fit, too.
+    fn is_too_far_ahead(&mut self, group: u64, op: Op, role: Role) -> bool {
+        let listed = self.listed_max();
+        let spared = match role {
+            Role::Primary => listed / 8,
+            Role::Backup => listed / 16,
+        };
+        let ahead_max = listed - spared;
+        let kept = self.groups.get(&group).map_or(op, |group| group.kept);
+        let ahead = op.since(kept);
+        if ahead > ahead_max / 2 {
+            self.checkpoint.hurried = true;
+        }
+        ahead > ahead_max
     }
 
     /// The op of the login by which the log knows a session; none that ever was for a number that was passed over.
@@ -202,6 +221,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             if !header.verifies(body) {
                 self.counts.dropped += 1;
+                return;
+            }
+            if self.is_too_far_ahead(id, header.op, Role::Backup) {
+                self.counts.dropped_full += 1;
                 return;
             }
             kept = Some(Self::share(body.to_vec()));

@@ -378,6 +378,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 continue;
             };
             group.checkpointed = op;
+            group.kept = group.kept.max(op);
             self.checkpoint.settled.push_back((id, op));
             let released = group.kept_behind.map_or(op, |kept| kept.min(op));
             self.journal

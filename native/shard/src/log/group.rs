@@ -56,6 +56,8 @@ pub(super) struct Group {
     pub(super) is_news: bool,
     /// Up to where a manifest in force has the state.
     pub(super) checkpointed: Op,
+    /// Up to where a start has the state: from that manifest, or from a state that was taken over since.
+    pub(super) kept: Op,
     /// What stands behind this op is kept for a node that fetches the state as of it.
     pub(super) kept_behind: Option<Op>,
 }
@@ -97,6 +99,7 @@ impl Group {
             told: Op::ZERO,
             is_news: false,
             checkpointed,
+            kept: checkpointed,
             kept_behind: None,
         }
     }

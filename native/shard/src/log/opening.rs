@@ -256,7 +256,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             epoch,
             replica: self.identity.node,
             replicas: self.identity.nodes,
-            limits: self.limits.log,
+            limits: Limits { listed: self.listed_max(), ..self.limits.log },
             timing: self.identity.timing,
             clients: (id == METADATA).then_some(self.limits.clients),
         };

@@ -362,6 +362,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let (limits, planted) = (self.limits.partition, self.planted);
         let Some(group) = self.groups.get_mut(&id) else { return };
         group.executed = anchor.op;
+        group.kept = anchor.op;
+        self.checkpoint.dirty = true;
         group.applying.clear();
         group.bodies = group.bodies.split_off(&anchor.op.next());
         match (state, &mut group.machine) {

@@ -11,7 +11,7 @@ use super::hand::{Hand, following, log, setup, start_view, taken_over};
 use super::merging::{chain, vote};
 use crate::merge::{Verdict, merge};
 use crate::quorum::Quorums;
-use crate::{Answer, Drop, Effect, Event, Record, Status};
+use crate::{Answer, Drop, Effect, Event, Limits, Record, Setup, Status};
 
 const PRESENT: Standing = Standing::Present;
 
@@ -41,6 +41,27 @@ fn a_new_primary_keeps_what_it_lacks_itself() {
         asked = asked || hand.sent(0).contains(&&asks);
     }
     assert!(asked, "what is lacking is asked for");
+}
+
+/// Once a primary panicked: the record of its view was larger than its journal takes.
+#[test]
+fn who_cannot_list_the_log_of_a_view_leaves_it_to_the_next() {
+    let log = log();
+    let limits = Limits { pipeline: 1, backlog: 2, retained: 2, listed: 3, ..Limits::default() };
+    for (ops, status) in [(2, Status::Normal), (3, Status::ViewChange)] {
+        let mut hand = Hand::start(Setup { limits, ..setup(1, 3) }, &[], None);
+        let there = vec![PRESENT; ops];
+        let other = DoViewChange { view: View(1), ..vote(&log, View(0), &there) };
+        hand.hear(0, Message::DoViewChange(other));
+        let own = hand.vote();
+        hand.hear(1, Message::DoViewChange(own));
+        assert_eq!(hand.replica.status(), status, "{ops} ops");
+        let goes_on = hand.sent(2).contains(&&wish(2));
+        assert_eq!(goes_on, status == Status::ViewChange, "{ops} ops");
+        let mut backup = Hand::start(Setup { limits, ..setup(0, 3) }, &[], None);
+        backup.hear(1, start_view(View(1), Op(0), Hand::NONCE, &log[..=ops]));
+        assert_eq!(backup.dropped(Drop::Foreign), goes_on, "{ops} ops");
+    }
 }
 
 #[test]

@@ -67,7 +67,8 @@ struct Line {
 
 impl Line {
     fn new() -> Self {
-        let limits = Limits { pipeline: 2, backlog: 4, retained: 2, applying: 2, repair: 2 };
+        let limits =
+            Limits { pipeline: 2, backlog: 4, retained: 2, applying: 2, repair: 2, ..Limits::default() };
         let timing = Timing { heartbeat: 50, suspicion: 200, resend: 50 };
         let clients = Some(ClientLimits { clients: 2, replies: 5, reply_bytes: 64 });
         let setup = Setup { group: 7, epoch: 1, replica: 0, replicas: 3, limits, timing, clients };

@@ -21,7 +21,7 @@ pub(crate) struct Hand {
 
 /// A member of a partition group with small limits.
 pub(crate) fn setup(replica: u8, replicas: u8) -> Setup {
-    let limits = Limits { pipeline: 3, backlog: 8, retained: 2, applying: 2, repair: 4 };
+    let limits = Limits { pipeline: 3, backlog: 8, retained: 2, applying: 2, repair: 4, ..Limits::default() };
     let timing = Timing { heartbeat: 50, suspicion: 200, resend: 50 };
     Setup { group: 7, epoch: 1, replica, replicas, limits, timing, clients: None }
 }

@@ -40,6 +40,7 @@ pub(crate) fn setup(replicas: u8, metadata: bool, clients: u64, seed: &mut Seed)
         retained: seed.between(1, 8),
         applying: seed.between(1, 4),
         repair: seed.between(1, 8),
+        ..Limits::default()
     };
     let clients = u32::try_from(clients).expect("few clients");
     let table = ClientLimits { clients, replies: 5, reply_bytes: 64 };

@@ -32,7 +32,7 @@ def test_an_answer_that_gave_up_waiting_for_a_shard_is_counted(start_node: Start
     node.kill()
 
 
-def drops(counters: Counters) -> dict[tuple[str, str, str], float]:
+def drops(counters: Counters) -> dict[tuple[str, ...], float]:
     """What every series says that counts drops: by shard, variant and reason."""
     return counters.by_labels("frame_drops_total", "shard", "variant", "reason")
 

@@ -281,7 +281,7 @@ def fences(data: bytes) -> list[tuple[int, int, int, int]]:
 def index_entries(data: bytes) -> list[tuple[int, int, int]]:
     """Offset, timestamp and position of each entry."""
     (count,) = struct.unpack_from("<I", data, 56)
-    rows = [struct.unpack_from("<QQQ", data, 64 + 24 * number) for number in range(count)]
+    rows = [struct.unpack_from("<QQQ", data, 72 + 24 * number) for number in range(count)]
     return [(row[0], row[1], row[2]) for row in rows]
 
 

@@ -316,6 +316,7 @@ fn index(lines: &mut String, bytes: &[u8]) {
                 .number("base_offset", index.base_offset)
                 .number("segment_bytes", index.segment_bytes)
                 .number("generation", index.generation)
+                .number("first_checksum", index.first_checksum)
                 .number("entries", index.entries.len() as u64)
                 .end();
         }

@@ -7,7 +7,7 @@ use crate::envelope::Kind;
 use crate::refusal::{Reason, Refusal};
 use crate::segments_file::SegmentEntry;
 
-const SIZE: usize = 64;
+const SIZE: usize = 72;
 const ENTRY: usize = 24;
 const ENTRIES_MAX: u32 = 1 << 22;
 
@@ -15,7 +15,7 @@ const ENTRIES_MAX: u32 = 1 << 22;
 pub const KIND: Kind = Kind {
     name: "index",
     magic: *b"NGINDEX\0",
-    version: 1,
+    version: 2,
     size: (SIZE, SIZE + ENTRY * ENTRIES_MAX as usize),
 };
 
@@ -30,6 +30,8 @@ pub struct Index {
     pub segment_bytes: u64,
     /// Generation of the segment.
     pub generation: u32,
+    /// Checksum in the header of the segment's first batch, or 0 if damage has taken that batch.
+    pub first_checksum: u64,
     /// Ascending.
     pub entries: Vec<IndexEntry>,
 }
@@ -84,6 +86,7 @@ impl Index {
             put_u64(into, self.segment_bytes);
             put_u32(into, count32(self.entries.len()));
             put_u32(into, self.generation);
+            put_u64(into, self.first_checksum);
             for entry in &self.entries {
                 put_u64(into, entry.offset);
                 put_u64(into, entry.timestamp);
@@ -101,6 +104,7 @@ impl Index {
         let segment_bytes = fields.u64("segment bytes")?;
         let count = fields.count("entries", 0, ENTRIES_MAX)?;
         let generation = fields.u32("generation")?;
+        let first_checksum = fields.u64("first checksum")?;
         let mut entries: Vec<IndexEntry> = Vec::new();
         for number in 0..count {
             let entry = IndexEntry {
@@ -119,6 +123,6 @@ impl Index {
             entries.push(entry);
         }
         fields.finish()?;
-        Ok(Self { group, base_offset, segment_bytes, generation, entries })
+        Ok(Self { group, base_offset, segment_bytes, generation, first_checksum, entries })
     }
 }

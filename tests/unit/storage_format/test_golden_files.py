@@ -18,7 +18,7 @@ START = 1_700_000_000_000_000
         ("journal", b"NGBLOCK\0", 2),
         ("manifest", b"NGMANIFS", 2),
         ("segments", b"NGSEGMTS", 2),
-        ("index", b"NGINDEX\0", 1),
+        ("index", b"NGINDEX\0", 2),
         ("state", b"NGSTATE\0", 1),
     ],
 )

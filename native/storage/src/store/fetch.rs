@@ -1,11 +1,11 @@
 //! One question to the segments of a group: which file, the index first if the segment is sealed, then the batches.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ng_io::Buffer;
 
 use super::locate::{SegmentView, Sought};
+use super::ownership::{Front, FrontVerdict, Ownership, footer_of};
 use super::places::Place;
 use super::plan::{Plan, PlanFault, PlanResult, Step};
 use super::reindex::Reindex;
@@ -13,10 +13,8 @@ use super::tail::INDEX_SPAN;
 use super::walk::{FoundBatches, PIECE, Walk, Walked};
 use super::{StoreDamage, StoreFault};
 use crate::PAGE;
-use crate::footer::{DIGEST_SPAN, Footer};
 use crate::home::GroupHome;
 use crate::index::{Index, IndexEntry, place_from, place_of_offset, place_of_time};
-use crate::segments_file::SegmentEntry;
 
 /// How often a piece is read before it counts as damaged: some disks fail a read once.
 const ATTEMPTS: u8 = 3;
@@ -67,19 +65,13 @@ pub enum Fetched {
     Gone,
 }
 
-/// The step that reads the footer of a sealed segment.
-fn footer_of(entry: &SegmentEntry, path: PathBuf) -> Step {
-    let digests = entry.bytes.div_ceil(DIGEST_SPAN as u64);
-    let length = (128 + 16 * digests).next_multiple_of(PAGE as u64);
-    let length = usize::try_from(length).unwrap_or(PAGE);
-    Step::Read { path, offset: entry.bytes.next_multiple_of(PAGE as u64), length }
-}
-
 /// How far a fetch has come.
 #[derive(Debug)]
 enum Stage {
-    /// The index is read from its file.
+    /// The index is read from its file, and the footer with it.
     Index,
+    /// The first batch is read, because the footer does not say whose the file is.
+    Front(Box<Front>),
     /// It is made anew.
     Reindex(Box<Reindex>),
     Walk(Box<Walk>),
@@ -180,6 +172,7 @@ impl Fetching {
                 let footer = footer_of(&self.view.entry, path);
                 return Next::Run(vec![Step::ReadAll(self.home.index(&self.view.entry)), footer]);
             }
+            Stage::Front(front) => front.step(path),
             Stage::Reindex(reindex) => reindex.step(path),
             Stage::Walk(walk) => walk.step(path),
         }])
@@ -203,11 +196,20 @@ impl Fetching {
             Err(PlanFault { error, .. }) => Err(StoreFault::Unreadable(error)),
         };
         self.failed = 0;
-        if footer.as_deref().is_some_and(|footer| self.is_foreign(footer)) {
-            return self.damaged(StoreFault::Foreign);
-        }
         match &mut self.stage {
-            Stage::Index => self.index_read(read.ok().flatten()),
+            Stage::Index => match read {
+                Ok(index) => self.index_read(index, footer),
+                // The disk fails, and nothing speaks of another file.
+                Err(_) => Next::Reindex,
+            },
+            Stage::Front(front) => {
+                // A front that cannot be read is damage like any other.
+                match front.judge(&read.ok().flatten().unwrap_or_default()) {
+                    FrontVerdict::Own(index) => Next::Indexed(index, false),
+                    FrontVerdict::Foreign => self.damaged(StoreFault::Foreign),
+                    FrontVerdict::ReadOn => self.run(),
+                }
+            }
             Stage::Reindex(reindex) => {
                 if !reindex.feed(read) {
                     return self.run();
@@ -224,18 +226,23 @@ impl Fetching {
         }
     }
 
-    /// Whether the footer of a sealed segment is that of another one. Batches do not name their group, and what they hold
-    /// has its own checksums, so that a damaged footer does no harm.
-    fn is_foreign(&self, footer: &[u8]) -> bool {
+    fn index_read(&mut self, bytes: Option<Buffer>, footer: Option<Buffer>) -> Next {
         let entry = &self.view.entry;
-        !entry.is_closed() && Footer::decode(footer).is_ok_and(|(_, checksum)| checksum != entry.footer)
-    }
-
-    fn index_read(&mut self, bytes: Option<Buffer>) -> Next {
         let index = bytes.and_then(|bytes| Index::decode(&bytes).ok());
-        match index.filter(|index| index.is_of(self.group, &self.view.entry)) {
-            Some(index) => Next::Indexed(Arc::new(index), false),
-            None => Next::Reindex,
+        let index = index.filter(|index| index.is_of(self.group, entry)).map(Arc::new);
+        let Some(footer) = footer else { return self.damaged(StoreFault::Missing) };
+        match (Ownership::by_footer(entry, &footer), index) {
+            (Ownership::Own, Some(index)) => Next::Indexed(index, false),
+            (Ownership::Own, None) => Next::Reindex,
+            (Ownership::Foreign, _) => self.damaged(StoreFault::Foreign),
+            // Damage had taken the first batch before: there is nothing to hold the file against.
+            (Ownership::Unknown, Some(index)) if index.first_checksum == 0 => Next::Indexed(index, false),
+            (Ownership::Unknown, Some(index)) => {
+                self.stage = Stage::Front(Box::new(Front::new(index, self.batch_bytes_max)));
+                self.run()
+            }
+            (Ownership::Unknown, None) if entry.is_closed() => Next::Reindex,
+            (Ownership::Unknown, None) => self.damaged(StoreFault::Unproven),
         }
     }
 

@@ -68,7 +68,14 @@ mod tests {
 
     fn index(entries: usize) -> Arc<Index> {
         let entries = vec![IndexEntry { offset: 0, timestamp: 0, position: 0 }; entries];
-        Arc::new(Index { group: 1, base_offset: 0, segment_bytes: 1, generation: 0, entries })
+        Arc::new(Index {
+            group: 1,
+            base_offset: 0,
+            segment_bytes: 1,
+            generation: 0,
+            first_checksum: 0,
+            entries,
+        })
     }
 
     #[test]

@@ -72,6 +72,7 @@ pub(super) fn closed(
         base_offset: entry.base_offset,
         segment_bytes: entry.bytes,
         generation,
+        first_checksum: tail.first_checksum(),
         entries: tail.places().to_vec(),
     };
     (entry, index)

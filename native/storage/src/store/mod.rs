@@ -16,6 +16,7 @@ mod index_cache;
 mod locate;
 mod lost;
 mod opening;
+mod ownership;
 mod places;
 pub mod plan;
 mod readers;
@@ -369,6 +370,9 @@ pub enum StoreFault {
     /// It belongs to another node or group.
     #[error("it belongs to another node or group")]
     Foreign,
+    /// Its footer and the index beside it are damaged: what is left of it may be of another group.
+    #[error("its footer and its index are damaged: it may belong to another group")]
+    Unproven,
     /// A newer server wrote it.
     #[error("{0}")]
     Newer(Refusal),
@@ -405,4 +409,11 @@ pub enum StoreFault {
         /// What was there.
         vouched: u64,
     },
+}
+
+impl StoreFault {
+    /// Whether nothing of the file may be served: it is not the one that the list names, or nobody knows.
+    const fn is_of_the_whole_file(&self) -> bool {
+        matches!(self, Self::Foreign | Self::Unproven)
+    }
 }

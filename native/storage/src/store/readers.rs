@@ -237,7 +237,7 @@ impl SegmentStore {
                 Next::Run(plan) => return self.run_reader(lane, group, fetching, plan, effects),
                 Next::Ended(fetched) => {
                     let asker = fetching.fetch.asker;
-                    if matches!(&fetched, Fetched::Damaged(damage) if damage.fault == StoreFault::Foreign)
+                    if matches!(&fetched, Fetched::Damaged(damage) if damage.fault.is_of_the_whole_file())
                         && !self.owner.has_peers
                         && let Some(found) = self.groups.get_mut(&group)
                     {

@@ -21,6 +21,7 @@ pub(super) struct Reindex {
     batch_bytes_max: u64,
     position: u64,
     last_base: Option<u64>,
+    first_checksum: u64,
     entries: Vec<IndexEntry>,
     /// Reads the segment again from its beginning, past damage.
     survey: Option<Box<Survey>>,
@@ -29,8 +30,17 @@ pub(super) struct Reindex {
 
 impl Reindex {
     pub(super) fn new(group: u64, view: SegmentView, batch_bytes_max: u64) -> Self {
-        let (entries, survey, is_missing) = (Vec::new(), None, false);
-        Self { view, group, batch_bytes_max, position: 0, last_base: None, entries, survey, is_missing }
+        Self {
+            view,
+            group,
+            batch_bytes_max,
+            position: 0,
+            last_base: None,
+            first_checksum: 0,
+            entries: Vec::new(),
+            survey: None,
+            is_missing: false,
+        }
     }
 
     /// The step that reads the next piece.
@@ -107,21 +117,28 @@ impl Reindex {
             let (offset, position) = (header.base_offset, self.position);
             self.entries.push(IndexEntry { offset, timestamp, position });
         }
+        if self.position == 0 {
+            self.first_checksum = header.checksum;
+        }
         self.last_base = Some(header.base_offset);
         self.position += length;
     }
 
     /// The index, and whether it is worth writing down.
     pub(super) fn finish(self) -> (Index, bool) {
-        let entries = match self.survey {
-            Some(survey) => survey.finish().tail.places().to_vec(),
-            None => self.entries,
+        let (first_checksum, entries) = match self.survey {
+            Some(survey) => {
+                let tail = survey.finish().tail;
+                (tail.first_checksum(), tail.places().to_vec())
+            }
+            None => (self.first_checksum, self.entries),
         };
         let index = Index {
             group: self.group,
             base_offset: self.view.entry.base_offset,
             segment_bytes: self.view.bytes,
             generation: self.view.entry.generation,
+            first_checksum,
             entries,
         };
         (index, !self.is_missing)

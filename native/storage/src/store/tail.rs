@@ -131,6 +131,11 @@ impl Tail {
         same_place && self.first_checksum.is_some_and(|first| first != described.first_checksum)
     }
 
+    /// The checksum of the first batch for an index: 0 if that batch is damaged.
+    pub(super) fn first_checksum(&self) -> u64 {
+        self.first_checksum.unwrap_or(0)
+    }
+
     /// Takes over digests and index of a survey of all its batches.
     pub(super) fn take_survey(&mut self, survey: Self) {
         debug_assert_eq!(self.bytes, survey.bytes, "a survey ends where the segment does");
@@ -251,6 +256,7 @@ impl Tail {
             base_offset: self.base_offset,
             segment_bytes: self.bytes,
             generation: 0,
+            first_checksum: self.first_checksum(),
             entries: self.index.clone(),
         };
         (bytes, entry, index)

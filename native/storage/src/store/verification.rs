@@ -214,6 +214,7 @@ impl Group {
                 base_offset: entry.base_offset,
                 segment_bytes: entry.bytes,
                 generation: entry.generation,
+                first_checksum: surveyed.tail.first_checksum(),
                 entries: surveyed.tail.places().to_vec(),
             });
             Closing { entry, index, lost }

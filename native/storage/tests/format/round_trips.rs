@@ -227,7 +227,14 @@ proptest! {
         prop_assert_eq!(SegmentsFile::decode(&contradiction.encode()).is_err(), !file.segments.is_empty());
         prop_assert_eq!(SegmentsFile::decode(&file.encode()), Ok(file));
         let entries = cuts.iter().map(|cut| IndexEntry { offset: *cut, timestamp: cut / 2, position: *cut }).collect();
-        let index = Index { group: 1, base_offset: 2, segment_bytes: u64::MAX, generation: seed, entries };
+        let index = Index {
+            group: 1,
+            base_offset: 2,
+            segment_bytes: u64::MAX,
+            generation: seed,
+            first_checksum: u64::from(seed).rotate_left(9),
+            entries,
+        };
         prop_assert_eq!(Index::decode(&index.encode()), Ok(index));
     }
 

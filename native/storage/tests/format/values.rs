@@ -263,7 +263,7 @@ pub(crate) fn index() -> Index {
         IndexEntry { offset: 100, timestamp: 1_700_000_000_000_000, position: 0 },
         IndexEntry { offset: 110, timestamp: 1_700_000_000_000_900, position: 4_670 },
     ];
-    Index { group: 7, base_offset: 100, segment_bytes: 5_037, generation: 0, entries }
+    Index { group: 7, base_offset: 100, segment_bytes: 5_037, generation: 0, first_checksum: 0x5678, entries }
 }
 
 pub(crate) fn state() -> MetadataState {

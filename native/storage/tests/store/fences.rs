@@ -304,6 +304,52 @@ fn a_segment_of_another_group_is_not_served() {
     }
 }
 
+/// Nothing but the first batch tells such a file: where the footer of the segment should be it has ended.
+#[test]
+fn a_shorter_segment_of_another_group_is_not_served() {
+    // Sealed, after one batch that was stamped in the same microsecond; and the same without its footer.
+    for with_footer in [true, false] {
+        let environment = Mortal::new(12);
+        let (_, vouched) = grown(&environment);
+        let mut other = Rig::new(&environment, Home::new("data"), 2);
+        for (number, size) in (0..).zip([9_000, 12_000]) {
+            other.append(8, batch(number + 1, 0, number, &vec![8; size]));
+        }
+        assert!(other.settle_all([8].into_iter()));
+        drop(other);
+        let name = segment(0);
+        let foreign = Home::new("data").group(8).directory().join(name.file_name().expect("a name"));
+        let foreign = environment.machine.file_bytes(&foreign).expect("it is there");
+        let batches = 9_304_usize.next_multiple_of(PAGE);
+        assert!(foreign.len() > batches, "a sealed segment has a footer");
+        replace(&environment, &name, if with_footer { &foreign } else { &foreign[..batches] });
+        let mut rig = opened(&environment, &vouched);
+        assert_eq!(read(&mut rig, 7), ((2..8).collect(), vec![0, 1]), "with a footer: {with_footer}");
+        rig.until("it is named", |rig| rig.fenced.contains_key(&GROUP));
+        assert_eq!(fenced(&rig), [(0, 1)], "with a footer: {with_footer}");
+    }
+}
+
+#[test]
+fn without_its_footer_a_segment_is_served_as_long_as_its_index_knows_it() {
+    for with_index in [true, false] {
+        let environment = Mortal::new(12);
+        let (_, vouched) = grown(&environment);
+        truncate(&environment, &segment(0), 12_608_usize.next_multiple_of(PAGE));
+        if !with_index {
+            remove(&environment, &segment(0).with_extension("index"));
+        }
+        let mut rig = opened(&environment, &vouched);
+        if with_index {
+            assert_eq!(read(&mut rig, 7), ((0..8).collect(), vec![]));
+            continue;
+        }
+        assert_eq!(read(&mut rig, 7), ((2..8).collect(), vec![0, 1]), "nothing says whose it is");
+        rig.until("it is named", |rig| rig.fenced.contains_key(&GROUP));
+        assert_eq!(fenced(&rig), [(0, 1)]);
+    }
+}
+
 #[test]
 fn a_segment_of_another_group_that_begins_earlier_is_not_served() {
     let environment = Mortal::new(15);

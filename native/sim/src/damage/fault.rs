@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ng_io::SimulatedEnvironment;
 use ng_io::simulated::Random;
 use ng_storage::PAGE;
+use ng_storage::block::{BLOCK_HEADER, BlockHeader};
 
 use super::disk::{Files, put};
 use super::file_kind::FileKind;
@@ -87,7 +88,13 @@ impl Choice<'_> {
             }
             Damage::Swap => return self.swap(environment, random, (path, file_kind)),
             Damage::Remove => None,
-            Damage::Zero => Some(zeroed(random, bytes)),
+            Damage::Zero => {
+                let zeroed = zeroed(random, bytes);
+                if self.is_an_earlier_end((path, file_kind), &zeroed) {
+                    return None;
+                }
+                Some(zeroed)
+            }
             Damage::Truncate => Some(bytes[..cut(random, bytes)].to_vec()),
             Damage::Older => Some(self.earlier(random, (path, file_kind))?.clone()),
         };
@@ -116,6 +123,25 @@ impl Choice<'_> {
         put(environment, path, Some(content));
         put(environment, other, Some(bytes));
         Some(vec![path.to_owned(), other.clone()])
+    }
+
+    /// Whether a file of a journal has zeroes in the place of the newest block. After a crash that is what the disk held before
+    /// the block was written: no start can miss it.
+    fn is_an_earlier_end(&self, (path, file_kind): (&Path, FileKind), zeroed: &[u8]) -> bool {
+        if file_kind != FileKind::Journal || self.orderly {
+            return false;
+        }
+        let ring = self.files.iter().filter(|(other, _)| {
+            other.parent() == path.parent() && FileKind::of(other, self.files) == Some(FileKind::Journal)
+        });
+        let blocks = ring.flat_map(|(file, bytes)| {
+            bytes.chunks(PAGE).enumerate().filter_map(move |(number, page)| {
+                let (header, _) = BlockHeader::decode(page).ok()?;
+                Some((header.sequence, file, number * PAGE))
+            })
+        });
+        let Some((_, file, at)) = blocks.max() else { return false };
+        file == path && zeroed[at..].iter().take(BLOCK_HEADER).all(|byte| *byte == 0)
     }
 
     /// The file as it was, or one of its kind that its directory had.

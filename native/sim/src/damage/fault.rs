@@ -88,17 +88,11 @@ impl Choice<'_> {
             }
             Damage::Swap => return self.swap(environment, random, (path, file_kind)),
             Damage::Remove => None,
-            Damage::Zero => {
-                let zeroed = zeroed(random, bytes);
-                if self.is_an_earlier_end((path, file_kind), &zeroed) {
-                    return None;
-                }
-                Some(zeroed)
-            }
+            Damage::Zero => Some(zeroed(random, bytes)),
             Damage::Truncate => Some(bytes[..cut(random, bytes)].to_vec()),
             Damage::Older => Some(self.earlier(random, (path, file_kind))?.clone()),
         };
-        if changed.as_ref() == Some(bytes) {
+        if changed.as_ref() == Some(bytes) || self.is_an_earlier_end((path, file_kind), changed.as_deref()) {
             return None;
         }
         put(environment, path, changed.as_deref());
@@ -120,17 +114,23 @@ impl Choice<'_> {
             })
             .collect();
         let (other, content) = *pick(random, &others)?;
+        if [(path, content), (other, bytes)]
+            .into_iter()
+            .any(|(path, changed)| self.is_an_earlier_end((path, file_kind), Some(changed)))
+        {
+            return None;
+        }
         put(environment, path, Some(content));
         put(environment, other, Some(bytes));
         Some(vec![path.to_owned(), other.clone()])
     }
 
-    /// Whether a file of a journal has zeroes in the place of the newest block. After a crash that is what the disk held before
-    /// the block was written: no start can miss it.
-    fn is_an_earlier_end(&self, (path, file_kind): (&Path, FileKind), zeroed: &[u8]) -> bool {
-        if file_kind != FileKind::Journal || self.orderly {
+    /// Whether a file of a journal now has zeroes in the place of the newest block. After a crash that is what the disk held
+    /// before the block was written: no start can miss it.
+    fn is_an_earlier_end(&self, (path, file_kind): (&Path, FileKind), changed: Option<&[u8]>) -> bool {
+        let Some(changed) = changed.filter(|_| file_kind == FileKind::Journal && !self.orderly) else {
             return false;
-        }
+        };
         let ring = self.files.iter().filter(|(other, _)| {
             other.parent() == path.parent() && FileKind::of(other, self.files) == Some(FileKind::Journal)
         });
@@ -141,7 +141,8 @@ impl Choice<'_> {
             })
         });
         let Some((_, file, at)) = blocks.max() else { return false };
-        file == path && zeroed[at..].iter().take(BLOCK_HEADER).all(|byte| *byte == 0)
+        file == path
+            && changed.get(at..at + BLOCK_HEADER).is_some_and(|left| left.iter().all(|byte| *byte == 0))
     }
 
     /// The file as it was, or one of its kind that its directory had.

@@ -27,6 +27,9 @@ pub struct Recovered {
     pub(super) synced: SyncedBlock,
     /// Files of the journal that are missing or cut short.
     pub(super) lost_files: Vec<LostFile>,
+    /// File and offset of pages that hold remains of a block, but for the page that the first block of the next incarnation
+    /// replaces.
+    pub(super) remains: Vec<(u32, u64)>,
     /// Of lost blocks, by the last of them: the file that one was in.
     pub(super) files_of_lost: BTreeMap<u64, u32>,
     /// Of records that cannot be read, by identity: the file that each lies in.
@@ -148,6 +151,7 @@ impl Recovered {
             found: Vec::new(),
             synced: SyncedBlock::default(),
             lost_files: Vec::new(),
+            remains: Vec::new(),
             files_of_lost: BTreeMap::new(),
             files_of_unreadable: BTreeMap::new(),
             damage: Vec::new(),

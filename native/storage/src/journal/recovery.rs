@@ -57,6 +57,8 @@ pub fn recover(
     let mut losses = declared.clone();
     losses.extend(recovered.missing(&blocks, &declared));
     losses.extend(recovered.missing_behind_head(remains));
+    let next = (recovered.space.file, recovered.space.offset);
+    recovered.remains = remains.places.iter().copied().filter(|place| *place != next).collect();
     losses.extend(recovered.unreadable_notes(&blocks));
     recovered.losses = Losses::new(losses, recovered.oldest);
     recovered.locate_lost(&blocks, ring);

@@ -146,6 +146,27 @@ fn remains_are_told_once() {
     assert_eq!(found.body(5, 6), Some(body(6)));
 }
 
+/// Once a start was refused for the remains of a loss that the one before had gone on over: their file was free by then, so that
+/// they could have been those of the newest block.
+#[test]
+fn remains_of_a_loss_are_not_taken_for_another_one() {
+    let (environment, ..) = cut_short(16);
+    assert!(environment.rot(&path(0), 64, 1), "the header of the first block");
+    let mut found = Found::read(environment, 2, &BTreeMap::new());
+    assert!(matches!(found.recovered.damage[..], [Damage::Blocks { .. }]));
+    for op in 17..80 {
+        let mut rig = found.resume();
+        rig.append(prepare(5, op, 1, &body(op)), body(op)).expect("room");
+        rig.settle();
+        rig.step(Event::Released { group: 5, op });
+        rig.settle();
+        rig.environment.kill();
+        found = rig.reopen(&BTreeMap::from([(5, op)]));
+        assert_eq!(found.recovered.damage, [], "after op {op}");
+        assert_eq!(found.recovered.losses().iter().filter(|loss| loss.proven).count(), 1, "after op {op}");
+    }
+}
+
 fn is_missed(environment: &SimulatedEnvironment, last_op: u64) -> bool {
     let found = Found::read(environment.clone(), 2, &BTreeMap::new());
     let losses = found.recovered.losses();

@@ -1,7 +1,7 @@
 //! A journal when a shard starts: made, or opened and read as a whole, or completed where an operator accepted that a file is
 //! lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ng_io::{Buffer, Driver, Environment, Handle, Instant, IoError, Operation, Outcome, Wait};
 use thiserror::Error;
@@ -85,8 +85,8 @@ impl<E: Environment> JournalShell<E> {
         Ok((this, recovered))
     }
 
-    /// Makes what is lost of the journal's files again, all zero, once a node goes on over it. To be called before the journal
-    /// resumes.
+    /// Makes what is lost of the journal's files again, all zero, once a node goes on over it, and clears what remains of lost
+    /// blocks. To be called before the journal resumes.
     pub fn complete(&mut self, driver: &mut E::Driver, recovered: &Recovered) -> Result<(), JournalFault> {
         for lost in &recovered.lost_files {
             let from = match lost.fault {
@@ -95,7 +95,31 @@ impl<E: Environment> JournalShell<E> {
             };
             self.fill_file(driver, lost.number, from)?;
         }
+        self.clear_remains(driver, &recovered.remains)?;
         if recovered.lost_files.is_empty() { Ok(()) } else { self.sync_names() }
+    }
+
+    /// Writes zeroes over what remains of blocks: once the ring has gone round, a later start would take it for the newest block.
+    /// The losses stay known without it, by the numbers that are missing. Remains right behind the head stay: they alone tell
+    /// that a block was there, until the first block of this life replaces them and lists it.
+    fn clear_remains(&self, driver: &mut E::Driver, remains: &[(u32, u64)]) -> Result<(), JournalFault> {
+        let mut cleared = BTreeSet::new();
+        for (number, offset) in remains {
+            let Some(file) = self.files[*number as usize] else { continue };
+            let mut page = Buffer::aligned(PAGE);
+            page.extend_from_slice(&[0; PAGE]);
+            let write = Operation::WriteAt { file, buffer: page.into(), offset: *offset, sync: false };
+            let fault = |error| JournalFault { file: *number, error };
+            let outcome = self.run(driver, write).map_err(fault)?;
+            // A sector that fails for good stays: it counts as nothing, except behind the head.
+            if !matches!(outcome, Outcome::Written { result: Err(_), .. }) {
+                cleared.insert((*number, file));
+            }
+        }
+        for (number, file) in cleared {
+            self.sync_now(driver, file).map_err(|error| JournalFault { file: number, error })?;
+        }
+        Ok(())
     }
 
     fn closed(environment: E, home: JournalHome, limits: Limits) -> Self {

@@ -35,6 +35,12 @@ impl Rows {
         self.stalled_until = until;
     }
 
+    /// Milliseconds for which so many changes keep it busy.
+    #[must_use]
+    pub(crate) const fn time_for(&self, changes: u64) -> u64 {
+        changes * self.delay
+    }
+
     /// When the next result will be there.
     #[must_use]
     pub(crate) fn due(&self) -> Option<u64> {

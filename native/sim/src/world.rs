@@ -62,6 +62,8 @@ pub struct World {
     pub(crate) plan: Plan,
     clock: SimulatedClock,
     pub(crate) now: u64,
+    /// The millisecond at which everything must have come to rest.
+    end: u64,
     pub(crate) random: Random,
     pub(crate) nodes: Vec<Node>,
     pub(crate) network: SimulatedNetwork,
@@ -98,6 +100,7 @@ impl World {
         let mut world = Self {
             clock,
             now: 0,
+            end: plan.end,
             random,
             nodes,
             network,
@@ -131,8 +134,8 @@ impl World {
         world.at(world.plan.between_faults * MILLI, Happening::Fault);
         if world.plan.drops {
             world.at(500 * MILLI, Happening::Drop);
-            world.at(world.plan.end.saturating_sub(SILENCE) * MILLI, Happening::Silence);
         }
+        world.at(world.plan.end.saturating_sub(SILENCE) * MILLI, Happening::Silence);
         world
     }
 
@@ -153,7 +156,7 @@ impl World {
     pub fn run(&mut self) -> Result<Outcome, Verdict> {
         let mut steps = 0;
         let mut still = 0;
-        while let Some(next) = self.next().filter(|next| *next <= self.plan.end * MILLI) {
+        while let Some(next) = self.next().filter(|next| *next <= self.end * MILLI) {
             steps = if next > self.now { 0 } else { steps + 1 };
             if steps > STEPS_MAX {
                 return Err(Verdict(format!("time stands still; {}", self.sketch())));
@@ -239,7 +242,7 @@ impl World {
             Happening::Fault => self.strike(),
             Happening::Ambush => self.strike_now(),
             Happening::Drop => self.order_to_drop(),
-            Happening::Silence => self.end_dropping(),
+            Happening::Silence => self.fall_silent(),
             Happening::Start { node } => self.start(node)?,
             Happening::Heal { node } => self.heal(node),
             Happening::Look => self.look_for_standstill()?,
@@ -433,13 +436,28 @@ impl World {
 
     /// Whether a group halted loudly, and may: what one node tore apart and another lost with its disk no vote can tell.
     pub(crate) fn is_halted(&self, group: u64) -> bool {
-        self.is_halted_at(group, self.plan.end * MILLI)
+        self.is_halted_at(group, self.end * MILLI)
     }
 
     /// Whether it has halted by this moment and says so again and again.
     pub(crate) fn is_halted_at(&self, group: u64, moment: u64) -> bool {
         let said = self.undecidable.get(&group).copied();
         self.plan.bad_disk.is_some() && said.is_some_and(|said| said + 1_500 * MILLI > moment)
+    }
+
+    /// Nothing new is asked from now on. A metadata machine takes a while for each operation, so the slowest one gets the time
+    /// to execute everything that it has not executed yet, one operation for each registrant included.
+    fn fall_silent(&mut self) {
+        if self.plan.drops {
+            self.end_dropping();
+        }
+        let last = self.history.last(METADATA).0 + self.plan.registrants as u64;
+        let shards = self.nodes.iter().filter_map(|node| node.shard_of(METADATA));
+        let backlogs = shards.map(|shard| {
+            let executed = shard.log().status(METADATA).map_or(0, |status| status.commit_min.0);
+            shard.log().metadata().time_for(last - executed)
+        });
+        self.end = self.plan.end + backlogs.max().unwrap_or(0);
     }
 
     /// At the end all nodes have executed the same, everything, and every client was answered.

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use ng_sim::plan::Plan;
+use ng_sim::plan::{Draw, Plan};
 use ng_sim::plants::Plant;
 use ng_sim::replay;
 
 pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds S] [--threads T] [--summary FILE] [WORLD]
        ng-sim --plant NAME [--seed N] [--seeds M] [WORLD]
        ng-sim --replay --seed N [--bad-disk none|N] [--plant NAME] [WORLD]
-WORLD: what is not drawn from the seed: [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
+WORLD: how it is drawn, and what is not: [--draw storm|calm|dense] [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
        [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]";
 
 /// More threads than any machine of ours has.
@@ -34,6 +34,7 @@ pub(crate) struct Many {
     pub(crate) seconds: Option<u64>,
     pub(crate) threads: usize,
     pub(crate) summary: Option<PathBuf>,
+    pub(crate) draw: Draw,
     nodes: Option<u8>,
     /// What is not drawn, with its value.
     chosen: Vec<(String, String)>,
@@ -42,7 +43,7 @@ pub(crate) struct Many {
 impl Many {
     /// The plan of a seed, with what was chosen.
     pub(crate) fn plan(&self, seed: u64) -> Result<Plan, String> {
-        chosen(Plan::draw(seed, self.nodes), &self.chosen)
+        chosen(Plan::draw(self.draw, seed, self.nodes), &self.chosen)
     }
 }
 
@@ -89,15 +90,16 @@ impl Order {
         let (mut words, replay) = Words::read(words)?;
         let seed = words.number("--seed", 0, u64::MAX)?;
         let nodes = words.number("--nodes", 1, 9)?.and_then(|nodes| u8::try_from(nodes).ok());
+        let draw = words.take("--draw").map_or(Ok(Draw::Storm), |name| Draw::named(&name))?;
         if replay {
             let seed = seed.ok_or("--replay needs a --seed")?;
-            return Ok(Self::Replay(Box::new(chosen(Plan::draw(seed, nodes), &words.0)?)));
+            return Ok(Self::Replay(Box::new(chosen(Plan::draw(draw, seed, nodes), &words.0)?)));
         }
         if words.take("--bad-disk").is_some() {
             return Err("--bad-disk is for --replay only".to_owned());
         }
         let plant = words.take("--plant").map(|name| replay::plant(&name)).transpose()?;
-        let many = many(seed.unwrap_or(1), nodes, words)?;
+        let many = many(seed.unwrap_or(1), draw, nodes, words)?;
         many.plan(many.seed)?;
         Ok(match plant {
             Some(plant) => Self::Find(plant, many),
@@ -119,7 +121,7 @@ fn chosen(mut plan: Plan, words: &[(String, String)]) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn many(seed: u64, nodes: Option<u8>, mut words: Words) -> Result<Many, String> {
+fn many(seed: u64, draw: Draw, nodes: Option<u8>, mut words: Words) -> Result<Many, String> {
     let seeds = words.number("--seeds", 1, u64::MAX)?;
     let seconds = words.number("--seconds", 1, u64::MAX)?;
     if seeds.is_some() && seconds.is_some() {
@@ -132,6 +134,7 @@ fn many(seed: u64, nodes: Option<u8>, mut words: Words) -> Result<Many, String> 
         seeds: seeds.unwrap_or(if seconds.is_some() { u64::MAX } else { 100 }),
         seconds,
         threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        draw,
         nodes,
         summary: words.take("--summary").map(PathBuf::from),
         chosen: words.0,

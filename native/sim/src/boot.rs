@@ -1,50 +1,31 @@
 //! The start of a process on a simulated machine.
 
 use std::fmt;
-use std::time::Duration;
 
 use ng_io::simulated::Random;
 use ng_io::{DriverLimits, Environment, SimulatedEnvironment};
 use ng_partition::PartitionLimits;
 use ng_shard::log::owner::{METADATA, owner};
-use ng_shard::log::{GroupLimits, LogIdentity, LogParts, LogRefusal, PollLimits, ShardLog};
+use ng_shard::log::{GroupLimits, LogIdentity, LogParts, LogRefusal, ShardLog};
 use ng_storage::boot::BootError;
 use ng_storage::data_directory::{DataDirectory, Identity, Settings};
 use ng_storage::founding::LayoutState;
 use ng_storage::home::Home;
-use ng_storage::journal::Limits as JournalLimits;
 use ng_storage::layout::{Layout, Member};
 use ng_storage::resharding::Resharding;
-use ng_storage::store::StoreLimits;
 use ng_storage::store::plan::PlanFault;
 use ng_storage::superblock::Genesis;
-use ng_vsr::{ClientLimits, Limits, Timing};
+use ng_vsr::ClientLimits;
 
+use crate::conditions::FRAME_BYTES_MAX;
 use crate::node::{Node, Shard};
 use crate::plan::Plan;
 use crate::rows::Rows;
 
-const JOURNAL: JournalLimits = JournalLimits {
-    file_bytes: 128 * 1024,
-    files_max: 8,
-    block_bytes_target: 32 * 1024,
-    queued_bytes_max: 256 * 1024,
-    window_max: 1024,
-    slots_max: 8 * 1024,
-};
+/// Sessions for which the client table has slots.
+const CLIENT_SLOTS: u32 = 16;
 
 const DRIVER: DriverLimits = DriverLimits { operations_max: 256, handles_max: 256 };
-
-const STORE: StoreLimits = StoreLimits {
-    segment_bytes: 64 * 1024,
-    flush_bytes: 16 * 1024,
-    flush_delay: Duration::from_millis(500),
-    plan_bytes_max: 64 * 1024,
-    buffered_bytes_max: 1 << 20,
-    batch_bytes_max: 32 * 1024,
-    lanes: 2,
-    retry_delay: Duration::from_millis(100),
-};
 
 /// Tokens of a shard's driver: those of the journal come first.
 const JOURNAL_TOKEN: u64 = 1;
@@ -98,7 +79,7 @@ pub(crate) fn boot(node: &Node, plan: &Plan, founding: bool) -> Result<Vec<Shard
 }
 
 fn open_node(node: &Node, plan: &Plan, founding: bool) -> Result<Vec<Shard>, Refused> {
-    let directory = DataDirectory::new(node.environment.clone(), home(), settings());
+    let directory = DataDirectory::new(node.environment.clone(), home(), settings(plan));
     let mut chance = Random::new(plan.seed ^ u64::from(node.number) << 48 ^ node.lives << 32);
     let layout = match directory.layout().map_err(Refused::Directory)? {
         LayoutState::Complete(layout) => layout,
@@ -141,15 +122,15 @@ fn reshard(
     }
 }
 
-fn settings() -> Settings {
+fn settings(plan: &Plan) -> Settings {
     Settings {
         genesis: Genesis {
-            frame_bytes_max: 32 * 1024,
+            frame_bytes_max: FRAME_BYTES_MAX,
             pipeline_depth: 16,
-            client_table_slots: 16,
+            client_table_slots: CLIENT_SLOTS,
             consumer_offsets_max: 16,
         },
-        journal: JOURNAL,
+        journal: plan.conditions.journal,
         direct: true,
         first_token: JOURNAL_TOKEN,
     }
@@ -181,6 +162,7 @@ fn open_shard(
     let shards = u16::try_from(layout.shard_count).unwrap_or(1);
     let mut chance =
         Random::new(plan.seed ^ u64::from(node.number) << 48 ^ node.lives << 32 ^ u64::from(shard) << 16);
+    let conditions = &plan.conditions;
     let parts = LogParts {
         identity: LogIdentity {
             cluster: layout.cluster,
@@ -190,21 +172,21 @@ fn open_shard(
             shards,
             // A disk that was replaced knows nothing of the lives before; the others still do.
             incarnation: node.lives,
-            timing: Timing::default(),
+            timing: conditions.timing,
         },
         limits: limits(plan),
         shard: opened,
         home: directory.home().clone(),
-        journal_limits: JOURNAL,
-        store_limits: STORE,
+        journal_limits: conditions.journal,
+        store_limits: conditions.store,
         files_max: 8,
         direct: true,
-        checkpoint_period: 200 + chance.below(3_000),
+        checkpoint_period: conditions.checkpoints.0 + chance.below(conditions.checkpoints.1),
         metadata_state,
         expected: groups(plan).into_iter().filter(|(group, _)| owner(*group, shards) == shard).collect(),
         founding,
         nonce: chance.next() | 1,
-        metadata: Rows::new(chance.below(30)),
+        metadata: Rows::new(chance.below(conditions.metadata_delay)),
         first_token: LOG_TOKEN,
     };
     #[cfg(feature = "plants")]
@@ -213,29 +195,17 @@ fn open_shard(
     let log = ShardLog::start(parts, &driver);
     let mut log = log.map_err(Refused::Log)?;
     log.watch();
-    // Some read every batch from the disk again, some seldom do.
-    let cache_bytes = [0, 4 << 10, 64 << 20][usize::try_from(plan.seed % 3).unwrap_or(0)];
-    log.set_poll_limits(PollLimits { cache_bytes, ..PollLimits::default() });
+    log.set_poll_limits(conditions.polls);
     Ok(Shard::new(driver, log))
 }
 
 fn limits(plan: &Plan) -> GroupLimits {
-    let mut random = Random::new(plan.seed ^ 0x6c69_6d69);
-    let backlog = 16 + random.below(64);
+    let conditions = &plan.conditions;
+    // The table of the superblock's genesis has no more slots.
+    let clients = 1 + conditions.sessions % (plan.registrants as u64 + 2).min(CLIENT_SLOTS.into());
     GroupLimits {
-        log: Limits {
-            pipeline: 1 + random.below(16),
-            backlog,
-            retained: 1 + random.below(16),
-            applying: 1 + random.below(8),
-            repair: 1 + random.below(16),
-            ..Limits::default()
-        },
-        clients: ClientLimits {
-            clients: u32::try_from(1 + random.below(plan.registrants as u64 + 2)).unwrap_or(1),
-            replies: 5,
-            reply_bytes: 256,
-        },
+        log: conditions.log,
+        clients: ClientLimits { clients: u32::try_from(clients).unwrap_or(1), replies: 5, reply_bytes: 256 },
         partition: PartitionLimits::default(),
     }
 }

@@ -5,8 +5,10 @@ use ng_io::simulated::Random;
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{LogAnswer, LogRequest, Ticket};
 use ng_storage::block::BODY_FRONT;
-use ng_wire::batch::BatchBuilder;
+use ng_wire::batch::{BATCH_HEADER_BYTES, BatchBuilder, MESSAGE_HEADER_BYTES};
 use ng_wire::replica::{Level, LogOperation, Op};
+
+use crate::conditions::FRAME_BYTES_MAX;
 
 /// How long it waits for an answer, in milliseconds, before it asks another node.
 const PATIENCE: u64 = 700;
@@ -76,11 +78,11 @@ impl Client {
     }
 
     /// Decides on its next request.
-    pub(crate) fn begin(&mut self, random: &mut Random) {
+    pub(crate) fn begin(&mut self, payload_bytes: (u64, u64), random: &mut Random) {
         self.asked += 1;
         let number = self.id << 64 | u128::from(self.asked);
         let (group, operation, body) = match self.role {
-            Role::Producer(group) => (group, LogOperation::Batch, batch(number, random)),
+            Role::Producer(group) => (group, LogOperation::Batch, batch(number, payload_bytes, random)),
             Role::Registrant => (METADATA, self.wish(random), number.to_le_bytes().to_vec()),
         };
         if operation == LogOperation::Metadata || operation == LogOperation::Logout {
@@ -145,6 +147,8 @@ impl Client {
                 self.session = 0;
                 self.request = 0;
                 self.asking = None;
+                // Where sessions are fewer than clients, this may be all that it is told for a while.
+                self.answered_at = now;
                 None
             }
             LogAnswer::NotPrimary | LogAnswer::NoGroup => {
@@ -166,11 +170,18 @@ impl Client {
     }
 }
 
-fn batch(number: u128, random: &mut Random) -> Vec<u8> {
+/// Up to five messages, the first of this number; as many as a frame takes.
+fn batch(number: u128, (least, spread): (u64, u64), random: &mut Random) -> Vec<u8> {
     let mut batch = BatchBuilder::new(1_700_000_000_000_000);
+    let mut room = FRAME_BYTES_MAX as usize - BATCH_HEADER_BYTES;
     for index in 0..=random.below(4) {
         let mut payload = number.to_le_bytes().to_vec();
-        let bytes = payload.len() + usize::try_from(random.below(600)).unwrap_or(0);
+        let bytes = usize::try_from(least + random.below(spread)).unwrap_or(1);
+        if index > 0 && room < MESSAGE_HEADER_BYTES + bytes {
+            break;
+        }
+        let bytes = bytes.min(room - MESSAGE_HEADER_BYTES);
+        room -= MESSAGE_HEADER_BYTES + bytes;
         payload.resize(bytes, u8::try_from(index).unwrap_or(0));
         batch = batch.message(number + u128::from(index), 0, &payload, &[]);
     }

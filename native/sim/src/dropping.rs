@@ -11,9 +11,6 @@ use crate::node::{MILLI, Node};
 use crate::plan::Plan;
 use crate::world::{Happening, SILENCE, World};
 
-/// Milliseconds between two orders to drop something, on average, of all partitions together.
-const BETWEEN_ORDERS: u64 = 700;
-
 /// Of so many orders one purges a partition.
 const ORDERS_PER_PURGE: u64 = 6;
 
@@ -22,8 +19,9 @@ const FOR_EVER: Keeping = Keeping { segment_bytes: 64 * 1024, expiry: u64::MAX, 
 
 /// How long a partition keeps its messages: some by age, some by size, some by both.
 fn keeping(plan: &Plan, group: u64) -> Keeping {
+    let (least, spread) = plan.conditions.expiry;
     let mut random = Random::new(plan.seed ^ group << 20 ^ 0x6b65_6570);
-    let age = Duration::from_millis(1_500 + random.below(8_000));
+    let age = Duration::from_millis(least + random.below(spread));
     let expiry = if random.flip() { u64::try_from(age.as_micros()).unwrap_or(u64::MAX) } else { u64::MAX };
     let segment_bytes = (8 * 1024) << random.below(4);
     let bytes_max = if random.flip() { segment_bytes * (1 + random.below(4)) } else { u64::MAX };
@@ -65,7 +63,7 @@ impl World {
         if !self.drops() {
             return;
         }
-        let next = self.now + MILLI * (1 + self.random.below(2 * BETWEEN_ORDERS));
+        let next = self.now + MILLI * (1 + self.random.below(2 * self.plan.conditions.between_orders));
         self.at(next, Happening::Drop);
         let partitions: Vec<u64> = self.groups().into_iter().filter(|group| *group != METADATA).collect();
         let group = partitions[usize::try_from(self.random.below(partitions.len() as u64)).unwrap_or(0)];

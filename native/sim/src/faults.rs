@@ -37,13 +37,18 @@ impl World {
         if self.healed {
             return;
         }
-        let count = self.plan.faults.len() as u64;
-        if count == 0 {
-            return;
-        }
-        let fault = self.plan.faults[usize::try_from(self.random.below(count)).unwrap_or(0)];
+        let weights = self.plan.faults.iter().map(|fault| self.plan.weight(*fault));
+        let mut drawn = self.random.below(weights.clone().sum());
+        let chosen = self.plan.faults.iter().zip(weights).find(|(_, weight)| {
+            let is_here = drawn < *weight;
+            drawn = drawn.saturating_sub(*weight);
+            is_here
+        });
+        let Some((fault, _)) = chosen else { return };
+        let fault = *fault;
         let victim = self.some_node();
-        let until = self.now + MILLI * (20 + self.random.below(1_500));
+        let (least, spread) = self.plan.conditions.outage;
+        let until = self.now + MILLI * (least + self.random.below(spread));
         self.story.tell(self.now, || format!("fault {fault:?} at node {victim} until {}", until / MILLI));
         self.strike_with(fault, victim, until);
     }

@@ -9,6 +9,7 @@
 mod agreement;
 mod boot;
 mod client;
+pub mod conditions;
 pub mod damage;
 mod dropping;
 mod faults;

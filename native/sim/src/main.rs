@@ -86,7 +86,7 @@ impl Watcher for Watch<'_> {
 
 /// The world of a seed: where what was chosen does not fit what was drawn, what was drawn.
 fn plan(many: &Many, seed: u64) -> Plan {
-    many.plan(seed).unwrap_or_else(|_| Plan::draw(seed, None))
+    many.plan(seed).unwrap_or_else(|_| Plan::draw(many.draw, seed, None))
 }
 
 fn seeds(many: &Many) -> Range<u64> {

@@ -2,6 +2,7 @@
 
 use ng_io::simulated::Random;
 
+use crate::conditions::{Conditions, log_uniform};
 use crate::damage::Damage;
 use crate::plants::Plant;
 
@@ -78,11 +79,45 @@ impl Fault {
     }
 }
 
+/// How the world of a seed is drawn. A recorded seed names its draw, so that another draw never changes its world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// 50 requests a second for 20 s, a fault each second.
+    Calm,
+    /// A calm world with up to 3,000 requests a second and faults as often as every 20 ms.
+    Dense,
+    /// Rates, sizes, bounds and times drawn independently; most worlds are short.
+    Storm,
+}
+
+impl Draw {
+    /// Every draw.
+    pub const ALL: [Self; 3] = [Self::Calm, Self::Dense, Self::Storm];
+
+    /// The draw of this name on a command line.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|draw| draw.name() == name);
+        found.ok_or_else(|| format!("a world is drawn calm, dense or storm, not {name:?}"))
+    }
+
+    /// Its name on a command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Calm => "calm",
+            Self::Dense => "dense",
+            Self::Storm => "storm",
+        }
+    }
+}
+
 /// Everything that is decided before a world begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Where it comes from; also the source of every choice that the world makes as it goes.
     pub seed: u64,
+    /// How it was drawn.
+    pub draw: Draw,
     /// The shards of each node.
     pub shards: Vec<u16>,
     /// Partition groups.
@@ -109,13 +144,24 @@ pub struct Plan {
     pub drops: bool,
     /// Faults of which one hits a file between two lives of a node alone; none in other worlds, and none that is drawn.
     pub damage: Vec<Damage>,
+    /// Sizes and times.
+    pub conditions: Conditions,
     /// A known bug; only a build with the feature `plants` has it.
     pub plant: Option<Plant>,
 }
 
-/// How long a world lives, in milliseconds, and when its faults have healed.
-pub const LIFE: u64 = 30_000;
+/// How long a calm world lives, in milliseconds, and when its faults have healed.
+const LIFE: u64 = 30_000;
 const HEALED: u64 = 20_000;
+
+/// Milliseconds that a storm has after its faults have healed: clients go on for a third of them.
+const STORM_REST: u64 = 6_000;
+
+/// One of so many storms is long.
+const LONG_STORMS: u64 = 16;
+
+/// Bytes that clients may send in a storm while there are faults.
+const STORM_BYTES: u64 = 8 << 20;
 
 /// Requests of all clients in a second.
 const RATE: u64 = 50;
@@ -123,7 +169,74 @@ const RATE: u64 = 50;
 impl Plan {
     /// The plan of a seed; `nodes` if the world shall have this many.
     #[must_use]
-    pub fn draw(seed: u64, nodes: Option<u8>) -> Self {
+    pub fn draw(draw: Draw, seed: u64, nodes: Option<u8>) -> Self {
+        let calm = Self::calm(seed, nodes);
+        match draw {
+            Draw::Calm => calm,
+            Draw::Dense => calm.made_dense(),
+            Draw::Storm => calm.made_stormy(),
+        }
+    }
+
+    fn made_dense(self) -> Self {
+        let pick =
+            |of: [u64; 4], tag: u64| of[usize::try_from(Random::new(self.seed ^ tag).below(4)).unwrap_or(0)];
+        let rate = pick([50, 200, 1_000, 3_000], 0x7261_7465);
+        let base = pick([20, 60, 200, 800], 0x6265_7477);
+        let between_faults = base + (self.between_faults - 200) % (2 * base);
+        Self { draw: Draw::Dense, rate, between_faults, ..self }
+    }
+
+    /// Only what a world has of everything bounds it: as many requests as fit a budget, of operations and of bytes.
+    fn made_stormy(self) -> Self {
+        let mut random = Random::new(self.seed ^ 0x7374_6f72_6d21);
+        let conditions = Conditions::stormy(self.seed);
+        let rate = log_uniform(&mut random, 20, 5_000);
+        let between_faults = log_uniform(&mut random, 10, 2_000);
+        let is_long = random.below(LONG_STORMS) == 0;
+        let requests = if is_long {
+            log_uniform(&mut random, 2_000, 16_000)
+        } else {
+            log_uniform(&mut random, 100, 2_000)
+        };
+        let affordable = STORM_BYTES / (conditions.payload_bytes.1 + 512);
+        let lasts = requests.min(affordable) * 1_000 / rate;
+        let healed = lasts.max(2 * between_faults).clamp(300, HEALED);
+        let likelihood = 1 + random.below(7);
+        let mut faults: Vec<Fault> =
+            Fault::ALL.into_iter().filter(|_| random.below(8) < likelihood).collect();
+        if random.below(16) == 0 {
+            faults.clear();
+        }
+        let mut plan = Self {
+            draw: Draw::Storm,
+            rate,
+            between_faults,
+            partitions: log_uniform(&mut random, 1, 8),
+            registrants: usize::try_from(log_uniform(&mut random, 1, 16.min(rate))).unwrap_or(1),
+            producers: usize::try_from(log_uniform(&mut random, 1, 256.min(rate))).unwrap_or(1),
+            healed,
+            end: healed + STORM_REST,
+            faults,
+            conditions,
+            ..self
+        };
+        plan.choose_bad_disk(&mut random);
+        plan
+    }
+
+    /// A torn tail on one node and an empty disk on another may leave a group undecidable, and rightly so.
+    fn choose_bad_disk(&mut self, random: &mut Random) {
+        let nodes = self.nodes();
+        let destroys = |fault: &Fault| fault.needs_bad_disk(nodes.into());
+        if nodes < 3 {
+            self.faults.retain(|fault| !destroys(fault));
+        }
+        self.bad_disk = (nodes > 2 && self.faults.iter().any(destroys))
+            .then(|| u8::try_from(random.below(nodes.into())).unwrap_or(0));
+    }
+
+    fn calm(seed: u64, nodes: Option<u8>) -> Self {
         let mut random = Random::new(seed ^ 0x7069_616e);
         let drawn = [1, 3, 3, 3, 3, 5][usize::try_from(random.below(6)).unwrap_or(0)];
         let nodes = nodes.unwrap_or(drawn);
@@ -132,36 +245,46 @@ impl Plan {
         if random.below(8) == 0 {
             faults.clear();
         }
-        // A torn tail on one node and an empty disk on another may leave a group undecidable, and rightly so.
-        let destroys = |fault: &Fault| fault.needs_bad_disk(nodes.into());
-        if nodes < 3 {
-            faults.retain(|fault| !destroys(fault));
-        }
-        let bad_disk = (nodes > 2 && faults.iter().any(destroys))
-            .then(|| u8::try_from(random.below(nodes.into())).unwrap_or(0));
-        Self {
+        let mut plan = Self {
             seed,
+            draw: Draw::Calm,
             shards,
-            partitions: 1 + random.below(6),
-            registrants: usize::try_from(1 + random.below(4)).unwrap_or(1),
-            producers: usize::try_from(2 + random.below(6)).unwrap_or(2),
+            partitions: 1,
+            registrants: 1,
+            producers: 2,
             rate: RATE,
             faults,
-            between_faults: 200 + random.below(2_000),
+            between_faults: 200,
             healed: HEALED,
             end: LIFE,
-            bad_disk,
+            bad_disk: None,
             requests_max: u64::MAX,
             drops: Random::new(seed ^ 0x6472_6f70).flip(),
             damage: Vec::new(),
+            conditions: Conditions::calm(seed),
             plant: None,
-        }
+        };
+        plan.choose_bad_disk(&mut random);
+        plan.partitions += random.below(6);
+        plan.registrants += usize::try_from(random.below(4)).unwrap_or(0);
+        plan.producers += usize::try_from(random.below(6)).unwrap_or(0);
+        plan.between_faults += random.below(2_000);
+        plan
     }
 
     /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> u8 {
         u8::try_from(self.shards.len()).unwrap_or(u8::MAX)
+    }
+
+    /// How often a kind of fault is chosen, beside the others.
+    #[must_use]
+    pub fn weight(&self, fault: Fault) -> u64 {
+        match self.draw {
+            Draw::Calm | Draw::Dense => 1,
+            Draw::Storm => log_uniform(&mut Random::new(self.seed ^ (fault as u64 + 1) << 56), 1, 16),
+        }
     }
 
     /// Whether faults of this kind happen.

@@ -27,8 +27,9 @@ pub fn command(plan: &Plan) -> String {
 pub fn words(plan: &Plan) -> String {
     let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
     let mut words = format!(
-        "--seed {} --shards {} --faults {} --between-faults {} --rate {} --partitions {} --registrants {} \
+        "--draw {} --seed {} --shards {} --faults {} --between-faults {} --rate {} --partitions {} --registrants {} \
          --producers {} --requests {} --drops {} --bad-disk {} --damage {}",
+        plan.draw.name(),
         plan.seed,
         shards.join(","),
         if plan.faults.is_empty() { "none".to_owned() } else { list(&plan.faults) },
@@ -148,6 +149,7 @@ fn named_ones<T: Copy + Debug>(value: &str, all: &[T]) -> Result<Vec<T>, String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Draw;
 
     fn back(words: &str) -> Plan {
         let words: Vec<&str> = words.split(' ').collect();
@@ -155,8 +157,9 @@ mod tests {
         assert!(rest.is_empty(), "a word without a value");
         let seed =
             pairs.iter().find(|[word, _]| *word == "--seed").expect("a seed")[1].parse().expect("a number");
-        let mut plan = Plan::draw(seed, None);
-        for [word, value] in pairs.iter().filter(|[word, _]| *word != "--seed") {
+        let draw = pairs.iter().find(|[word, _]| *word == "--draw").expect("a draw")[1];
+        let mut plan = Plan::draw(Draw::named(draw).expect("a name"), seed, None);
+        for [word, value] in pairs.iter().filter(|[word, _]| !["--draw", "--seed"].contains(word)) {
             assert_eq!(change(&mut plan, word, value), Ok(true), "{word} {value}");
         }
         plan
@@ -166,7 +169,8 @@ mod tests {
     fn words_say_all_of_a_plan() {
         for seed in 0..200 {
             let nodes = [None, Some(1), Some(3), Some(5)][usize::try_from(seed % 4).expect("below four")];
-            let mut plan = Plan::draw(seed, nodes);
+            let draw = Draw::ALL[usize::try_from(seed / 4 % 3).expect("below three")];
+            let mut plan = Plan::draw(draw, seed, nodes);
             assert_eq!(back(&words(&plan)), plan);
             assert_eq!(check(&plan), Ok(()));
             plan.faults.truncate(1);
@@ -181,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_bug_is_planted_only_where_it_can_be() {
-        let planted = change(&mut Plan::draw(1, None), "--plant", "SmallQuorum");
+        let planted = change(&mut Plan::draw(Draw::Calm, 1, None), "--plant", "SmallQuorum");
         assert_eq!(planted.is_ok(), cfg!(feature = "plants"));
     }
 }

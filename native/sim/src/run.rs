@@ -26,6 +26,8 @@ pub struct Failure {
 pub struct Summary {
     /// Worlds that were lived to the end.
     pub worlds: u64,
+    /// Virtual milliseconds of those that held.
+    pub lived: u64,
     /// Requests that were acknowledged in them.
     pub acknowledged: u64,
     /// Processes that were started again.
@@ -153,6 +155,7 @@ impl Summary {
         }
         match lived {
             Ok(outcome) => {
+                self.lived += outcome.lived;
                 self.acknowledged += outcome.acknowledged as u64;
                 self.restarts += outcome.restarts;
                 self.operations += outcome.operations;

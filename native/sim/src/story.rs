@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Lines kept of a story that is longer.
-const LINES_MAX: usize = 4_000;
+const LINES_MAX: usize = 40_000;
 
 /// Who did what, when.
 #[derive(Debug, Default)]

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::damage::{Cell, Damage, FileKind};
-use crate::plan::LIFE;
 use crate::replay::command;
 use crate::run::{Failure, Summary};
 
@@ -25,12 +24,13 @@ pub struct Effort {
 /// One line: how many worlds, what happened in them, how fast.
 #[must_use]
 pub fn in_short(summary: &Summary, effort: &Effort) -> String {
-    let virtual_seconds = (summary.worlds * LIFE / 1_000) as f64;
     let seconds = effort.elapsed.as_secs_f64().max(0.001);
-    let speed = virtual_seconds / (seconds * effort.threads as f64);
+    let thread_seconds = seconds * effort.threads as f64;
+    let speed = summary.lived as f64 / 1_000.0 / thread_seconds;
+    let acknowledged = summary.acknowledged as f64 / thread_seconds;
     format!(
         "{} worlds, {} failed; {} requests acknowledged, {} operations, {} restarts; {seconds:.1} s on {} threads, \
-         {speed:.0}x real time on each",
+         {speed:.0}x real time and {acknowledged:.0} acknowledged a second on each",
         summary.worlds,
         summary.failures.len(),
         summary.acknowledged,

@@ -45,6 +45,8 @@ pub(crate) enum Happening {
 /// What a world came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// Virtual milliseconds.
+    pub lived: u64,
     /// Requests that were acknowledged.
     pub acknowledged: usize,
     /// Processes that were started, beyond the first of each node.
@@ -63,11 +65,13 @@ pub struct World {
     clock: SimulatedClock,
     pub(crate) now: u64,
     /// The millisecond at which everything must have come to rest.
-    end: u64,
+    pub(crate) end: u64,
+    /// Since when everything has been at rest, in milliseconds.
+    pub(crate) resting_since: Option<u64>,
     pub(crate) random: Random,
     pub(crate) nodes: Vec<Node>,
     pub(crate) network: SimulatedNetwork,
-    clients: Vec<Client>,
+    pub(crate) clients: Vec<Client>,
     tickets: BTreeMap<Ticket, usize>,
     pub(crate) next_ticket: u64,
     /// How often somebody asked for a purge, by group.
@@ -76,7 +80,7 @@ pub struct World {
     content: BTreeMap<u64, Happening>,
     sequence: u64,
     asked: u64,
-    history: History,
+    pub(crate) history: History,
     promises: Promises,
     messages: Messages,
     pub(crate) standstill: Standstill,
@@ -101,6 +105,7 @@ impl World {
             clock,
             now: 0,
             end: plan.end,
+            resting_since: None,
             random,
             nodes,
             network,
@@ -174,6 +179,7 @@ impl World {
         }
         self.judge_rest()?;
         Ok(Outcome {
+            lived: self.end,
             acknowledged: self.promises.count(),
             restarts: self.nodes.iter().map(|node| node.lives.saturating_sub(1)).sum(),
             operations: self.history.groups().map(|group| self.history.last(group).0).sum(),
@@ -257,7 +263,7 @@ impl World {
         let asking = &mut self.clients[client];
         if !asking.is_waiting() && spare {
             self.asked += 1;
-            asking.begin(&mut self.random);
+            asking.begin(self.plan.conditions.payload_bytes, &mut self.random);
         }
         let ticket = Ticket(self.next_ticket);
         if let Some(request) = asking.attempt(ticket, now, nodes) {

@@ -51,6 +51,7 @@ fn nonsense_is_refused_with_a_sentence() {
         ),
         ("--replay --seed 1 --partitions 0", "a world has 1 to 4096 partitions, not 0"),
         ("--replay --seed 1 --registrants 0 --producers 0", "a world needs a client"),
+        ("--draw often", "a world is drawn calm, dense or storm, not \"often\""),
         ("--drops often", "--drops is yes or no, not \"often\""),
         ("--rate 0", "clients send 1 to 100000 requests per second, not 0"),
         ("--between-faults 0", "between two faults passes at least a millisecond"),
@@ -96,13 +97,13 @@ fn a_replay_tells_its_story() {
     let output = run("--replay --seed 7 --nodes 1 --faults none --requests 3");
     let told = String::from_utf8(output.stdout).expect("words");
     assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.starts_with("--seed 7 --shards "), "{told}");
+    assert!(told.starts_with("--draw storm --seed 7 --shards "), "{told}");
     assert!(told.contains(" node 0 starts\n"), "{told}");
     assert!(told.lines().last().is_some_and(|last| last.starts_with("it ends well: ")), "{told}");
 }
 
 /// So many clients do not all have their turn in one life: every world of these ends with one that nobody answered.
-const CROWDED: &str = "--nodes 1 --faults none --registrants 0 --producers 2000 --threads 1";
+const CROWDED: &str = "--draw calm --nodes 1 --faults none --registrants 0 --producers 2000 --threads 1";
 
 #[test]
 fn a_world_that_fails_is_told_at_once() {
@@ -119,7 +120,7 @@ fn a_world_that_fails_is_told_at_once() {
     run.kill().expect("it runs on");
     run.wait().expect("it was ours");
     assert!(told.starts_with("seed 1: client "), "{told}");
-    assert!(replay.contains("--replay --seed 1 "), "{replay}");
+    assert!(replay.contains("--replay --draw calm --seed 1 "), "{replay}");
     assert!(lines.next().is_none_or(|line| line.is_ok_and(|line| line.starts_with("seed 2: "))));
 }
 

@@ -2,7 +2,7 @@
 #![cfg(feature = "plants")]
 
 use ng_sim::plan::Fault::{self, Cut, FullDisk, Kill, Loss, PowerCut, Reordering, Rot, Wipe, WriteError};
-use ng_sim::plan::Plan;
+use ng_sim::plan::{Draw, Plan};
 use ng_sim::plants::Plant;
 use ng_sim::replay::command;
 use ng_sim::run::{Failure, live};
@@ -57,10 +57,12 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 impl Found {
     /// The world of a seed, in which every message stays: so the seeds were recorded.
     fn plan(&self, seed: u64) -> Plan {
-        let Some(stage) = self.stage else { return Plan { drops: false, ..Plan::draw(seed, None) } };
+        let Some(stage) = self.stage else {
+            return Plan { drops: false, ..Plan::draw(Draw::Calm, seed, None) };
+        };
         let bad_disk = stage.faults.iter().any(|fault| matches!(fault, Rot | Wipe));
         let bad_disk = bad_disk.then_some(u8::try_from(seed % 3).expect("below three"));
-        let drawn = Plan { drops: false, ..Plan::draw(seed, Some(stage.nodes)) };
+        let drawn = Plan { drops: false, ..Plan::draw(Draw::Calm, seed, Some(stage.nodes)) };
         Plan { faults: stage.faults.to_vec(), between_faults: stage.between_faults, bad_disk, ..drawn }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ng_io::Chunk;
 use ng_sim::judges::Messages;
-use ng_sim::plan::{Fault, Plan};
+use ng_sim::plan::{Draw, Fault, Plan};
 use ng_sim::run::tell;
 use ng_storage::home::Home;
 use ng_storage::segments_file::{SegmentEntry, SegmentsFile};
@@ -29,7 +29,7 @@ fn an_empty_disk_gets_every_message_of_several_segments() {
             partitions: 1,
             registrants: 1,
             producers: 8,
-            ..Plan::draw(seed, Some(3))
+            ..Plan::draw(Draw::Calm, seed, Some(3))
         };
         let (story, ended) = tell(&plan);
         ended.unwrap_or_else(|failure| panic!("seed {seed}: {}", failure.verdict));
@@ -64,7 +64,7 @@ fn an_empty_disk_catches_up_while_producers_go_on() {
             registrants: 1,
             producers: 60,
             rate,
-            ..Plan::draw(seed, Some(3))
+            ..Plan::draw(Draw::Calm, seed, Some(3))
         };
         let (story, ended) = tell(&plan);
         ended.unwrap_or_else(|failure| panic!("seed {seed}, rate {rate}: {}", failure.verdict));

@@ -1,8 +1,7 @@
 //! Worlds of many seeds hold what the judges ask for, and the same seed is the same world.
 
-use ng_io::simulated::Random;
 use ng_sim::damage::{Damage, Ending, FileKind};
-use ng_sim::plan::{Fault, Plan};
+use ng_sim::plan::{Draw, Fault, Plan};
 use ng_sim::replay::command;
 use ng_sim::run::{live, live_many, tell};
 use ng_sim::shrink::shrink;
@@ -18,7 +17,7 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 fn random_worlds_hold() {
     let (first, seeds) = (chosen("NG_SIM_SEED", 1), chosen("NG_SIM_SEEDS", SEEDS));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let summary = live_many(first..first + seeds, threads, |seed| Plan::draw(seed, None), ());
+    let summary = live_many(first..first + seeds, threads, |seed| Plan::draw(Draw::Calm, seed, None), ());
     assert_eq!(summary.worlds, seeds);
     assert!(summary.acknowledged > 100 * seeds, "worlds in which something happens: {summary:?}");
     let smallest = summary.failures.first().map(shrink);
@@ -31,7 +30,7 @@ fn random_worlds_hold() {
 fn damage_is_repaired_fenced_or_refused() {
     let first = chosen("NG_SIM_SEED", 1);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let plan = |seed| Plan { damage: Damage::ALL.to_vec(), ..Plan::draw(seed, Some(1)) };
+    let plan = |seed| Plan { damage: Damage::ALL.to_vec(), ..Plan::draw(Draw::Calm, seed, Some(1)) };
     let summary = live_many(first..first + 300, threads, plan, ());
     let smallest = summary.failures.first().map(shrink);
     let told = smallest.map(|smallest| format!("{}\n{}", smallest.verdict, command(&smallest.plan)));
@@ -67,27 +66,12 @@ const FAILED_DROPPING: [u64; 8] =
 #[test]
 fn worlds_that_failed_once_hold() {
     for seed in FAILED_DROPPING {
-        let ended = live(&Plan { drops: true, ..Plan::draw(seed, None) });
+        let ended = live(&Plan { drops: true, ..Plan::draw(Draw::Calm, seed, None) });
         assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
     }
     for seed in FAILED_ONCE {
-        let ended = live(&Plan { drops: false, ..Plan::draw(seed, None) });
+        let ended = live(&Plan { drops: false, ..Plan::draw(Draw::Calm, seed, None) });
         assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
-    }
-}
-
-/// A world with up to 3,000 requests per second and faults as often as every 20 ms.
-fn dense(seed: u64) -> Plan {
-    let pick =
-        |of: [u64; 4], tag: u64| of[usize::try_from(Random::new(seed ^ tag).below(4)).expect("below four")];
-    let drawn = Plan::draw(seed, None);
-    let rate = pick([50, 200, 1_000, 3_000], 0x7261_7465);
-    let base = pick([20, 60, 200, 800], 0x6265_7477);
-    Plan {
-        rate,
-        between_faults: base + (drawn.between_faults - 200) % (2 * base),
-        damage: Vec::new(),
-        ..drawn
     }
 }
 
@@ -99,7 +83,9 @@ const FAILED_DENSE: [u64; 22] = [
 
 #[test]
 fn dense_worlds_that_failed_once_hold() {
-    let failed = FAILED_DENSE.into_iter().filter_map(|seed| live(&dense(seed)).err());
+    let failed = FAILED_DENSE
+        .into_iter()
+        .filter_map(|seed| live(&Plan { damage: Vec::new(), ..Plan::draw(Draw::Dense, seed, None) }).err());
     let told: Vec<String> =
         failed.map(|failure| format!("{}\n{}", failure.verdict, command(&failure.plan))).collect();
     assert!(told.is_empty(), "{} fail:\n{}", told.len(), told.join("\n"));
@@ -110,7 +96,7 @@ fn dense_worlds_that_failed_once_hold() {
 fn views_survive_a_disk_that_rots_as_they_change() {
     for seed in (1..=12).chain([142, 385, 2017]) {
         let faults = vec![Fault::Rot, Fault::Cut, Fault::Kill, Fault::PowerCut, Fault::Loss];
-        let drawn = Plan { drops: false, ..Plan::draw(seed, Some(3)) };
+        let drawn = Plan { drops: false, ..Plan::draw(Draw::Calm, seed, Some(3)) };
         let bad_disk = drawn.bad_disk.or(Some(0));
         let ended = live(&Plan { faults, between_faults: 150, bad_disk, ..drawn });
         assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
@@ -120,7 +106,7 @@ fn views_survive_a_disk_that_rots_as_they_change() {
 #[test]
 fn the_same_seed_is_the_same_world() {
     for seed in 1..=20 {
-        let plan = Plan::draw(seed, None);
+        let plan = Plan::draw(Draw::Calm, seed, None);
         let (story, ended) = tell(&plan);
         let (again, ended_again) = tell(&plan);
         let outcome = |ended: Result<_, ng_sim::run::Failure>| ended.map_err(|failure| failure.verdict);
@@ -134,6 +120,6 @@ fn the_same_seed_is_the_same_world() {
 #[test]
 fn another_seed_is_another_world() {
     let traces: Vec<_> =
-        (1..=5).filter_map(|seed| Some(live(&Plan::draw(seed, Some(3))).ok()?.trace)).collect();
+        (1..=5).filter_map(|seed| Some(live(&Plan::draw(Draw::Calm, seed, Some(3))).ok()?.trace)).collect();
     assert!(traces.windows(2).all(|pair| pair[0] != pair[1]), "{traces:?}");
 }

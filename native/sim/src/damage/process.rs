@@ -57,6 +57,11 @@ impl Process {
         }
     }
 
+    /// Virtual milliseconds since it was made.
+    pub(super) const fn lived(&self) -> u64 {
+        self.now / MILLI
+    }
+
     pub(super) fn groups(&self) -> Vec<u64> {
         boot::groups(&self.plan).into_iter().map(|(group, _)| group).collect()
     }

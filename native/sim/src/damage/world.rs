@@ -131,6 +131,7 @@ impl DamageWorld {
         let done = choice.damage(&self.process.node.environment, &mut self.random);
         let cell = done.map(|done| self.recover(&files, &done)).transpose()?;
         Ok(Outcome {
+            lived: self.process.lived(),
             acknowledged: self.acknowledged,
             restarts: self.process.node.lives.saturating_sub(1),
             operations: self.process.operations,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ng_io::Chunk;
-use ng_wire::batch::BatchHeader;
+use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader};
 use ng_wire::replica::{LogOperation, Op, PrepareHeader};
 
 use super::Verdict;
@@ -19,13 +19,13 @@ struct Entry {
     reply: Vec<u8>,
 }
 
-/// Bytes of a batch and of a message in front of the first payload.
-const BEFORE_PAYLOAD: usize = 256 + 48;
+/// Bytes of a batch and of its first message in front of that message's number.
+const BEFORE_NUMBER: usize = BATCH_HEADER_BYTES + size_of::<u64>();
 
 /// The number that a client of this world writes into each of its requests.
 fn identity_of(header: &PrepareHeader, body: &[u8]) -> u128 {
     let batch = LogOperation::from_code(header.operation) == Some(LogOperation::Batch);
-    let content = body.get(if batch { BEFORE_PAYLOAD } else { 0 }..).unwrap_or_default();
+    let content = body.get(if batch { BEFORE_NUMBER } else { 0 }..).unwrap_or_default();
     content.first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes))
 }
 

@@ -3,6 +3,7 @@
 import struct
 from typing import Final
 
+import pytest
 from apache_iggy import Consumer, PollingStrategy, SendMessage
 
 from tests.sdk.clients import logged_in
@@ -15,7 +16,6 @@ from tests.support.topic_client import Place
 
 MESSAGES: Final = 5_000
 MESSAGE_BYTES: Final = 20_000
-PER_BATCH: Final = 50
 PLACE: Final = Place("large", "replies")
 FRAME_BYTES_MAX: Final = 64 << 20
 HEADER_BYTES: Final = 256
@@ -24,14 +24,13 @@ _POLL, _REGISTER = 100, 1
 _SETTINGS: Final = {"system.sharding.cpu_allocation": "1", "memory.budget": "2 GiB"}
 
 
-async def _fill(node: Node) -> None:
+async def _fill(node: Node, per_batch: int) -> None:
     client = await logged_in(node)
     await client.create_stream(PLACE.stream)
     await client.create_topic(PLACE.stream, PLACE.topic, 1)
-    for start in range(0, MESSAGES, PER_BATCH):
-        payloads = [
-            struct.pack("<Q", at).ljust(MESSAGE_BYTES, b".") for at in range(start, start + PER_BATCH)
-        ]
+    for start in range(0, MESSAGES, per_batch):
+        numbers = range(start, min(start + per_batch, MESSAGES))
+        payloads = [struct.pack("<Q", at).ljust(MESSAGE_BYTES, b".") for at in numbers]
         await client.send_messages(PLACE.stream, PLACE.topic, 0, [SendMessage(each) for each in payloads])
 
 
@@ -61,9 +60,12 @@ def _reply_to(client: RawClient, sdk: bytes) -> Reply:
     return client.command(_POLL, b"\1" + number(9) + PLACE.identifiers + poll)
 
 
-async def test_one_poll_returns_100_mb_from_memory_and_from_the_disk(start_node: StartNode) -> None:
+@pytest.mark.parametrize("per_batch", [30, 50])
+async def test_one_poll_returns_100_mb_from_memory_and_from_the_disk(
+    start_node: StartNode, per_batch: int
+) -> None:
     node = start_node(settings=_SETTINGS)
-    await _fill(node)
+    await _fill(node, per_batch)
     assert await _first_poll(node) == list(range(MESSAGES))
     assert node.terminate() == 0
     node.restart()
@@ -72,7 +74,7 @@ async def test_one_poll_returns_100_mb_from_memory_and_from_the_disk(start_node:
 
 async def test_only_a_login_of_the_rust_sdk_gets_more_than_64_mib(start_node: StartNode) -> None:
     node = start_node(settings=_SETTINGS)
-    await _fill(node)
+    await _fill(node, 50)
     for sdk in (b"go-sdk", b"java-sdk", b"node-sdk", b"csharp-sdk"):
         with node.connect() as client:
             reply = _reply_to(client, sdk)

@@ -453,6 +453,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Fetched::Batches(mut found) => {
                 polling.tries = 0;
                 let before = polling.held;
+                if let Some(buffer) = found.compact() {
+                    self.storing.shell.use_again(buffer);
+                }
                 let mut piece = Piece::read(&mut found);
                 let (at, taken) = polling.take(&mut piece, found.passed);
                 self.polls.bytes += polling.held - before;

@@ -1,8 +1,8 @@
 //! How much one answer holds, and how much is read at a time.
 
-use ng_shard::log::{Poll, PollLimits, PollRefusal, PollStrategy};
+use ng_shard::log::{Keeping, Poll, PollLimits, PollRefusal, PollStrategy};
 
-use crate::rig::{Node, bytes, messages, poll, uncached};
+use crate::rig::{GROUP, Node, bytes, messages, poll, uncached};
 
 /// What one message of this size adds to a batch.
 const FRAME: usize = 48;
@@ -37,6 +37,20 @@ fn an_answer_ends_at_its_bytes_and_has_one_message_at_least() {
     let (offsets, length) = limited(&mut node, 0, 300_000);
     assert!(length <= 300_000 && length + FRAME + 10_000 + HEADER > 300_000);
     assert_eq!(offsets, (0..offsets.len() as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_poll_is_charged_the_batches_it_keeps_and_not_the_pages_they_were_read_in() {
+    const BATCHES: u64 = 9;
+    let mut node = Node::new(13);
+    node.log.keep(GROUP, Keeping { segment_bytes: 16 << 20, expiry: u64::MAX, bytes_max: u64::MAX });
+    for id in 0..BATCHES {
+        node.send(id * 30, &[20_000; 30]);
+        node.flush();
+    }
+    // The batches have 5.4 MB. Each is read into a large page of 2 MiB, because a second one does not fit into a read.
+    node.log.set_poll_limits(PollLimits { bytes_max: 8 << 20, ..uncached() });
+    assert_eq!(node.offsets(PollStrategy::First, 1_000), (0..BATCHES * 30).collect::<Vec<_>>());
 }
 
 #[test]

@@ -31,6 +31,29 @@ pub struct FoundBatches {
     pub passed: u64,
 }
 
+impl FoundBatches {
+    /// Copies the batches into a buffer of their size if that halves their memory at least, and returns the buffer that
+    /// they were read into. Otherwise batches of 600 kB would each keep a large page of 2 MiB, because a read that ends
+    /// in the next batch fetches most of it in vain.
+    pub fn compact(&mut self) -> Option<Buffer> {
+        let within = self.batches.first()?.start..self.batches.last()?.end;
+        let memory = self.buffer.footprint();
+        if within.len() * 2 > memory {
+            return None;
+        }
+        let mut compact = Buffer::aligned(within.len());
+        if compact.footprint() * 2 > memory {
+            return None;
+        }
+        compact.extend_from_slice(&self.buffer[within.clone()]);
+        for batch in &mut self.batches {
+            *batch = batch.start - within.start..batch.end - within.start;
+        }
+        self.position += within.start as u64;
+        Some(std::mem::replace(&mut self.buffer, compact))
+    }
+}
+
 /// What came of a piece.
 #[derive(Debug)]
 pub(super) enum Walked {

@@ -175,6 +175,28 @@ fn a_batch_that_is_larger_than_asked_for_is_asked_for_by_its_size() {
 }
 
 #[test]
+fn compact_batches_are_the_same_in_less_memory() {
+    let mut rig = rig(54);
+    for op in 1..=20 {
+        rig.append(GROUP, batch(op, 0, op - 1, &[1; 3_000]));
+    }
+    assert!(rig.settle_all([GROUP].into_iter()));
+    for until in 0..19 {
+        let asked = Fetch { until, ..fetch(Sought::Offset(until)) };
+        let Fetched::Batches(mut found) = ask(&mut rig, asked) else { panic!("offset {until}") };
+        let (position, length, memory) = (found.position, found.buffer.len(), found.buffer.footprint());
+        let whole = found.buffer[found.batches[0].clone()].to_vec();
+        let begins = position + found.batches[0].start as u64;
+        let Some(rest) = found.compact() else { panic!("{length} bytes were read for {}", whole.len()) };
+        assert_eq!(&found.buffer[found.batches[0].clone()], &whole);
+        assert_eq!(found.position + found.batches[0].start as u64, begins);
+        assert_eq!((rest.len(), rest.footprint()), (length, memory));
+        assert!(found.buffer.footprint() * 2 <= memory);
+        assert!(found.compact().is_none(), "it is compact");
+    }
+}
+
+#[test]
 fn many_readers_of_few_descriptors_are_all_answered() {
     let mut rig = rig(53);
     for op in 1..=60 {

@@ -69,6 +69,37 @@ fn one_poll_is_read_whatever_the_budget_and_a_second_waits_for_it() {
 }
 
 #[test]
+fn large_batches_are_read_one_at_a_time_and_charged_whether_they_are_wanted_or_passed_over() {
+    const LARGE: usize = 300_000;
+    let mut node = Node::new(14);
+    node.log.keep(GROUP, Keeping { segment_bytes: 16 << 20, expiry: u64::MAX, bytes_max: u64::MAX });
+    for id in (0..12).step_by(2) {
+        node.send(id, &[LARGE]);
+        node.flush();
+        node.send(id + 1, &[10]);
+        node.flush();
+    }
+    let all = messages(&bytes(&node.poll(poll(PollStrategy::First, 12)).expect("all of them")));
+    let (_, time_of_a_small_one, _) = all[7];
+    node.log.set_poll_limits(PollLimits { bytes_max: 1, piece_bytes: 5_000, ..uncached() });
+    for strategy in [PollStrategy::Offset(6), PollStrategy::Timestamp(time_of_a_small_one)] {
+        let tickets = [(); 3].map(|()| node.begin_poll(poll(strategy, 1)));
+        let mut most = 0;
+        while node.polled(tickets) < tickets.len() {
+            node.turn();
+            most = most.max(node.log.memory_figures().poll_reads);
+        }
+        assert!((LARGE..2 * LARGE).contains(&most), "{strategy:?} is charged {most}");
+        for ticket in tickets {
+            assert_eq!(
+                node.take_polled(ticket).map(|answer| answer.map(|polled| polled.messages)),
+                Some(Ok(1))
+            );
+        }
+    }
+}
+
+#[test]
 fn a_table_of_polls_is_full_at_its_bound() {
     let mut node = filled();
     node.log.set_poll_limits(PollLimits { polls_max: 2, ..uncached() });

@@ -388,6 +388,11 @@ impl Node {
         self.polled.remove(&ticket)
     }
 
+    /// How many of these polls are answered.
+    pub(crate) fn polled(&self, tickets: [u64; 3]) -> usize {
+        tickets.iter().filter(|ticket| self.polled.contains_key(ticket)).count()
+    }
+
     pub(crate) fn poll(&mut self, poll: Poll) -> Answer {
         let ticket = self.begin_poll(poll);
         self.until("an answer to a poll", |node| node.take_polled(ticket))

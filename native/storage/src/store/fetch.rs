@@ -50,7 +50,7 @@ pub enum Fetched {
         /// The last such offset.
         last_offset: u64,
     },
-    /// The first batch alone has so many bytes: more than were to be read.
+    /// The first batch, or one that has to be passed over, alone has so many bytes: more than were to be read.
     Larger {
         /// How many.
         bytes: usize,

@@ -60,7 +60,7 @@ pub(super) enum Walked {
     /// The next piece is to be read.
     On,
     Found(FoundBatches),
-    /// A batch of so many bytes is what was sought; more than was to be read.
+    /// A batch has to be read that alone has so many bytes: more than were to be read.
     Larger {
         bytes: usize,
     },
@@ -176,6 +176,9 @@ impl Walk {
                 let (needed, found) = (needed as u64, self.view.bytes - position);
                 Walked::Damaged(Refusal::new("segment", "batches", Reason::Short { needed, found }))
             }
+            Missed::More(bytes) if bytes > self.fetch.bytes.max(self.fetch.batch_bytes) => {
+                Walked::Larger { bytes }
+            }
             Missed::More(needed) => {
                 self.position = position;
                 self.length = needed.max(self.fetch.bytes.clamp(PAGE, PIECE));
@@ -262,12 +265,7 @@ impl Walk {
         match missing.filter(|_| batches.is_empty()) {
             None if batches.is_empty() => self.passed_to(self.fetch.until),
             None => Walked::Found(FoundBatches { buffer, batches, position: offset, segment, passed }),
-            Some(bytes) => {
-                if !cut && bytes > self.fetch.bytes.max(self.fetch.batch_bytes) {
-                    return Walked::Larger { bytes };
-                }
-                self.missed(Missed::More(bytes), offset + at as u64, false, cut)
-            }
+            Some(bytes) => self.missed(Missed::More(bytes), offset + at as u64, false, cut),
         }
     }
 }

@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 __all__ = ["ATTEMPTS_WAITED_FOR", "Convergence"]
 
 ATTEMPTS_WAITED_FOR: Final = 6
-"""A group that failed this often in a row, a second and a half, is not waited for any more."""
+"""A group that failed this often in a row is not waited for any more: after a second and a half if attempts
+fail at once, after 14 s if a shard reports each as failed because no group becomes ready."""
 
 
 class _Unsettled(NamedTuple):

@@ -28,6 +28,7 @@ pub mod memory_parts;
 pub mod metadata;
 pub mod metrics;
 pub mod node;
+pub mod pending_builds;
 pub mod port;
 pub mod reconcile;
 pub mod record;

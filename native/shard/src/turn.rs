@@ -216,7 +216,7 @@ impl<E: Environment> Shard<E> {
         let door = self.first.as_ref().and_then(|first| first.door.paused_until());
         let log = self.log.deadline();
         let held = self.desk.metadata.as_ref().and_then(MetadataRequests::deadline);
-        [self.connections.next_deadline(), door, log, held]
+        [self.connections.next_deadline(), door, log, held, self.own_plane.deadline()]
             .into_iter()
             .flatten()
             .fold(now + idle, Instant::min)

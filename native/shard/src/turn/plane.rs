@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ng_catalog::Catalog;
 use ng_catalog::replies::PartitionFigures;
-use ng_io::Environment;
+use ng_io::{Environment, Instant};
 use ng_vsr::Status;
 use ng_wire::primitive::{put_u8, put_u64};
 use ng_wire::table::exit_status::ExitStatus;
@@ -18,6 +18,7 @@ use crate::identity::ShardId;
 use crate::log::Keeping;
 use crate::log::owner::{METADATA, owner};
 use crate::metadata::{Applied, RowsUpdate};
+use crate::pending_builds::PendingBuilds;
 use crate::reconcile::{Fate, Fates, Order, OrderKind};
 use crate::record::{Record, to_python};
 use crate::routes::{PublishedFigures, Route};
@@ -66,9 +67,15 @@ pub(super) struct OwnPlane {
     observed: bool,
     /// Groups that ended and whose end the control plane has not confirmed, and whether their files are gone.
     tombstones: BTreeMap<u64, bool>,
-    /// Orders for own groups that are carried out and not told yet: for each group the pass and the kind. The group is
-    /// beginning, or is being looked at.
-    pending: BTreeMap<u64, (u64, OrderKind)>,
+    /// Orders for own groups that are carried out and not told yet. The group is beginning, or is being looked at.
+    pending: PendingBuilds,
+}
+
+impl OwnPlane {
+    /// When orders that are not told yet have failed.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.pending.deadline()
+    }
 }
 
 impl<E: Environment> Shard<E> {
@@ -354,23 +361,16 @@ impl<E: Environment> Shard<E> {
     /// An own group is to be ready before anybody hears that it is there: no request shall be turned away for its
     /// beginning, and nobody see it emptier than it is.
     fn tell_when_ready(&mut self, pass: u64, order: Order) {
-        self.own_plane.pending.insert(order.group, (pass, order.kind));
+        self.own_plane.pending.add(order.group, pass, order.kind, self.desk.now);
     }
 
-    /// Tells which of the pending groups are ready now, and every shard how those stand that changed.
+    /// Tells which of the pending groups are ready now, or have failed, and every shard how those stand that changed.
     pub(super) fn tell_ready_groups(&mut self) {
         for (group, figures) in self.log.changed_figures(FIGURES_PER_TURN) {
             self.publish_figures(group, figures);
         }
-        let mut told: BTreeMap<u64, Fates> = BTreeMap::new();
         let mut pending = std::mem::take(&mut self.own_plane.pending);
-        pending.retain(|group, (pass, kind)| {
-            let is_ready = self.is_ready(*group, *kind);
-            if is_ready {
-                told.entry(*pass).or_default().add(*kind, *group, Fate::Done);
-            }
-            !is_ready
-        });
+        let told = pending.settle(self.desk.now, |group, kind| self.is_ready(group, kind));
         self.own_plane.pending = pending;
         for (pass, fates) in told {
             self.report(pass, fates);

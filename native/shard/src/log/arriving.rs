@@ -72,6 +72,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let admits = group.replica.admits();
         let has_room = self.has_room(id, head.next(), body.len())
             && (operation != LogOperation::Batch || self.leaves_room(id, head.next(), body.len()));
+        self.hurry_checkpoint(id, head.next(), Role::Primary);
         if self.is_too_far_ahead(id, head.next(), Role::Primary) || !admits || !has_room {
             return Err(LogAnswer::Busy);
         }
@@ -115,19 +116,29 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all of them, and
     /// the view that follows is a record with that list. A primary stops earlier than a backup: what is under way when the
     /// limit is reached, and what a new view adds, has to fit, too.
-    fn is_too_far_ahead(&mut self, group: u64, op: Op, role: Role) -> bool {
-        let listed = self.listed_max();
-        let spared = match role {
-            Role::Primary => listed / 8,
-            Role::Backup => listed / 16,
-        };
-        let ahead_max = listed - spared;
-        let kept = self.groups.get(&group).map_or(op, |group| group.kept);
-        let ahead = op.since(kept);
-        if ahead > ahead_max / 2 {
+    fn is_too_far_ahead(&self, group: u64, op: Op, role: Role) -> bool {
+        self.ahead(group, op) > self.ahead_max(role)
+    }
+
+    /// Has a manifest written without delay when half of the operations that may be ahead are: a manifest moves what a start
+    /// has of the group, so the limit is not reached.
+    fn hurry_checkpoint(&mut self, group: u64, op: Op, role: Role) {
+        if self.ahead(group, op) > self.ahead_max(role) / 2 {
             self.checkpoint.hurried = true;
         }
-        ahead > ahead_max
+    }
+
+    /// Operations between what a start has of a group and an operation of it.
+    fn ahead(&self, group: u64, op: Op) -> u64 {
+        self.groups.get(&group).map_or(0, |group| op.since(group.kept))
+    }
+
+    fn ahead_max(&self, role: Role) -> u64 {
+        let listed = self.listed_max();
+        match role {
+            Role::Primary => listed - listed / 8,
+            Role::Backup => listed - listed / 16,
+        }
     }
 
     /// The op of the login by which the log knows a session; none that ever was for a number that was passed over.
@@ -223,6 +234,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.counts.dropped += 1;
                 return;
             }
+            self.hurry_checkpoint(id, header.op, Role::Backup);
             if self.is_too_far_ahead(id, header.op, Role::Backup) {
                 self.counts.dropped_full += 1;
                 return;

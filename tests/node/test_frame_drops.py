@@ -80,7 +80,7 @@ def test_requests_that_find_a_full_mailbox_are_counted_one_by_one(start_node: St
 
 
 def test_a_misrouted_request_is_answered_and_counted_once(start_node: StartNode) -> None:
-    node = start_node(faulty("misroute 0", **sharded(2)))
+    node = start_node(faulty("misroute 1", **sharded(2)))
     with node.connect_registered() as client:
         admin = TopicClient(client)
         admin.create_stream(PLACE.stream)

@@ -3,7 +3,7 @@
 freeze SECONDS   the control plane's thread sleeps in a C call and keeps the interpreter to itself
 panic SHARD      the shard panics
 stall MILLIS SHARD   the shard does not turn for so long
-misroute SHARD   the next request for a partition of another shard reaches it as one for this shard
+misroute SHARD   the next request for a partition from another shard names a wrong receiver
 callback         a callback of the event loop raises
 task             the next login's task raises
 

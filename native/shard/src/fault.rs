@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::mailbox::Mailboxes;
 use crate::record::Record;
 
 /// The shard of the record panics. No body.
@@ -11,7 +10,7 @@ pub const PANIC: u16 = 0xFF00;
 /// The shard of the record is stuck for a while. Body: milliseconds (u64).
 pub const STALL: u16 = 0xFF01;
 
-/// The shard writes the wrong receiver on its next request for a partition of another shard. No body.
+/// The next request for a partition that reaches the shard from another one names a wrong receiver. No body.
 pub const MISROUTE: u16 = 0xFF02;
 
 /// A fault of one shard.
@@ -21,7 +20,7 @@ pub enum Fault {
     Panic,
     /// It is stuck for so long.
     Stall(Duration),
-    /// Its next request for a partition of another shard names the wrong receiver.
+    /// It turns again only after a request for a partition has reached it from another shard, and takes that for misrouted.
     Misroute,
 }
 
@@ -36,15 +35,6 @@ impl Fault {
             }
             MISROUTE => record.body.is_empty().then_some(Self::Misroute),
             _ => None,
-        }
-    }
-
-    /// Happens on this thread, the one of the mailboxes.
-    pub fn happen(self, mailboxes: &mut Mailboxes) {
-        match self {
-            Self::Panic => unreachable!("a fault that a test asked for"),
-            Self::Stall(time) => std::thread::sleep(time),
-            Self::Misroute => mailboxes.misroute_next(),
         }
     }
 }

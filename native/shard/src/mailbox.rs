@@ -40,8 +40,6 @@ pub struct Mailboxes {
     /// Where the next round of reading starts, so that no sender is always last.
     turn: usize,
     rings: u64,
-    #[cfg(debug_assertions)]
-    misroutes: bool,
 }
 
 #[derive(Debug)]
@@ -99,8 +97,6 @@ impl Mailboxes {
             incoming: (0..rows).map(|_| None).collect(),
             turn: 0,
             rings: 0,
-            #[cfg(debug_assertions)]
-            misroutes: false,
         }
     }
 
@@ -116,12 +112,11 @@ impl Mailboxes {
 
     /// Sends a frame that may be refused: a full ring, or frames already waiting for it, give it back.
     pub fn try_send(&mut self, to: ShardId, frame: ShardFrame) -> Result<(), ShardFrame> {
-        let named = self.named(to, &frame);
         let outgoing = self.outgoing(to);
         if !outgoing.outbox.is_empty() {
             return Err(frame);
         }
-        outgoing.push(Envelope { to: named, frame }).map_err(|envelope| envelope.frame)
+        outgoing.push(Envelope { to, frame }).map_err(|envelope| envelope.frame)
     }
 
     /// Sends a frame that must arrive: it waits for room.
@@ -176,26 +171,6 @@ impl Mailboxes {
     pub fn discard_waiting(&mut self) -> Vec<FrameVariant> {
         let outboxes = self.outgoing.iter_mut().flatten().map(|outgoing| &mut outgoing.outbox);
         outboxes.flat_map(|outbox| outbox.drain(..)).map(|envelope| envelope.frame.variant()).collect()
-    }
-
-    /// Writes the wrong receiver on the next request for a partition: a fault that a test asked for.
-    #[cfg(debug_assertions)]
-    pub fn misroute_next(&mut self) {
-        self.misroutes = true;
-    }
-
-    /// The shard that a frame says it is for.
-    #[cfg(debug_assertions)]
-    fn named(&mut self, to: ShardId, frame: &ShardFrame) -> ShardId {
-        let misrouted =
-            frame.variant() == FrameVariant::PartitionRequest && std::mem::take(&mut self.misroutes);
-        if misrouted { self.own } else { to }
-    }
-
-    /// The shard that a frame says it is for.
-    #[cfg(not(debug_assertions))]
-    fn named(&self, to: ShardId, _frame: &ShardFrame) -> ShardId {
-        to
     }
 
     /// Doorbells rung since the start.

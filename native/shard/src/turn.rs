@@ -3,6 +3,8 @@
 mod adoptions;
 mod cuts;
 mod damaged;
+#[cfg(debug_assertions)]
+mod faults;
 mod figures;
 mod housekeeping;
 mod log_work;

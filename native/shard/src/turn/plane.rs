@@ -220,7 +220,7 @@ impl<E: Environment> Shard<E> {
             PlaneFrame::Adopt { token, order } => self.adopt(token, *order),
             PlaneFrame::AdoptionEnded(told) => self.tell_adoption(&told),
             #[cfg(debug_assertions)]
-            PlaneFrame::Fault(fault) => fault.happen(&mut self.desk.mailboxes),
+            PlaneFrame::Fault(fault) => self.suffer(fault),
         }
     }
 
@@ -253,20 +253,6 @@ impl<E: Environment> Shard<E> {
         }
         let reason = format!("the control plane gave orders to shard {}, which there is not", shard.0);
         Err(Ending::new(ExitStatus::InternalFault, reason))
-    }
-
-    /// A fault that a test asked for happens on its shard.
-    #[cfg(debug_assertions)]
-    pub(super) fn take_fault(&mut self, record: &Record<'_>) -> Result<(), Ending> {
-        let shard = ShardId(record.shard);
-        self.check_shard(shard)?;
-        let fault = crate::fault::Fault::of(record).expect("checked at the boundary");
-        if shard == self.desk.id {
-            fault.happen(&mut self.desk.mailboxes);
-        } else {
-            self.desk.mailboxes.send(shard, ShardFrame::Plane(PlaneFrame::Fault(fault)));
-        }
-        Ok(())
     }
 
     /// Orders of the control plane for a shard.

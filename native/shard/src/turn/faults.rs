@@ -1,0 +1,49 @@
+//! Faults that a test asked for happen on their shard.
+
+use std::time::Duration;
+
+use ng_io::Environment;
+
+use super::Shard;
+use crate::ending::Ending;
+use crate::fault::Fault;
+use crate::frame::{ClientFrame, Envelope, PlaneFrame, ShardFrame};
+use crate::identity::ShardId;
+use crate::record::Record;
+
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+impl<E: Environment> Shard<E> {
+    pub(super) fn take_fault(&mut self, record: &Record<'_>) -> Result<(), Ending> {
+        let shard = ShardId(record.shard);
+        self.check_shard(shard)?;
+        let fault = Fault::of(record).expect("checked at the boundary");
+        if shard == self.desk.id {
+            self.suffer(fault);
+        } else {
+            self.desk.mailboxes.send(shard, ShardFrame::Plane(PlaneFrame::Fault(fault)));
+        }
+        Ok(())
+    }
+
+    pub(super) fn suffer(&mut self, fault: Fault) {
+        match fault {
+            Fault::Panic => unreachable!("a fault that a test asked for"),
+            Fault::Stall(time) => std::thread::sleep(time),
+            Fault::Misroute => self.misroute_a_partition_request(),
+        }
+    }
+
+    fn misroute_a_partition_request(&mut self) {
+        while !self.stopping.began() {
+            match self.desk.mailboxes.receive() {
+                Some(Envelope { frame: frame @ ShardFrame::Client(ClientFrame::Partition(_)), .. }) => {
+                    let to = ShardId(self.desk.id.0 + 1);
+                    return self.deliver(Envelope { to, frame });
+                }
+                Some(envelope) => self.deliver(envelope),
+                None => std::thread::sleep(LOOK_AGAIN),
+            }
+        }
+    }
+}

@@ -178,19 +178,22 @@ pub fn record_ring(bytes: usize) -> (RecordWriter, RecordReader) {
 impl RecordWriter {
     /// Writes one record, or nothing.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), RingFull> {
-        self.scratch.clear();
-        record.write(&mut self.scratch);
-        let pushed = self.ring.push_entire_slice(&self.scratch).map_err(|_| RingFull);
-        self.note(pushed.is_err());
+        let mut bytes = std::mem::take(&mut self.scratch);
+        bytes.clear();
+        record.write(&mut bytes);
+        let pushed = self.push_encoded(&bytes);
+        self.scratch = bytes;
         pushed
     }
 
     /// Counts once for all records that find no room, one after the other: some are tried again every few milliseconds.
-    fn note(&mut self, is_full: bool) {
-        if is_full && !self.is_full {
+    fn push_encoded(&mut self, record: &[u8]) -> Result<(), RingFull> {
+        let pushed = self.ring.push_entire_slice(record).map_err(|_| RingFull);
+        if pushed.is_err() && !self.is_full {
             self.times_full.fetch_add(1, Ordering::Relaxed);
         }
-        self.is_full = is_full;
+        self.is_full = pushed.is_err();
+        pushed
     }
 
     /// How often the ring became full.
@@ -203,9 +206,7 @@ impl RecordWriter {
         let mut taken = 0;
         while let Some((_, rest)) = Record::split(&bytes[taken..]) {
             let length = bytes.len() - taken - rest.len();
-            let pushed = self.ring.push_entire_slice(&bytes[taken..taken + length]);
-            self.note(pushed.is_err());
-            if pushed.is_err() {
+            if self.push_encoded(&bytes[taken..taken + length]).is_err() {
                 break;
             }
             taken += length;

@@ -1,7 +1,6 @@
 """The command line: what it prints where, and the status it ends with."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from server_ng.config import Loaded
 from server_ng.config.model import leaves
 from server_ng.config.render import default_file
 from server_ng.wire.tables import ExitStatus
+from tests.support.broken_pipe import run_without_reader
 
 
 class Ran:
@@ -205,19 +205,7 @@ def test_version_names_package_protocol_and_native_build(run: Run) -> None:
 
 @pytest.mark.parametrize("command", [["version"], ["config", "defaults"]], ids=["short", "long"])
 def test_a_reader_that_is_gone_ends_a_command_quietly(command: list[str]) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "server_ng", *command],
-            stdout=writer,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    finally:
-        os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert run_without_reader(*command) == (1, "")
 
 
 def test_probe_prints_what_was_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
 """``server-ng inspect`` of files that are right, cut short or damaged."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import pytest
 
 from server_ng import cli
 from server_ng.wire.tables import ExitStatus
+from tests.support.broken_pipe import run_without_reader
 from tests.support.storage_reader import blocks, golden_file
 
 KINDS = ("layout", "superblock", "journal", "manifest", "segment", "segments", "index", "state")
@@ -66,19 +65,7 @@ def test_a_reader_that_is_gone_is_no_fault_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     # More lines than fit into the buffer of standard output.
     path.write_bytes(golden_file("journal") * 20)
-    reader, writer = os.pipe()
-    os.close(reader)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "server_ng", "inspect", "journal", path],
-            stdout=writer,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    finally:
-        os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert run_without_reader("inspect", "journal", str(path)) == (1, "")
 
 
 def test_a_file_of_a_journal_that_holds_no_block_yet_is_none_to_refuse(inspected: Any) -> None:

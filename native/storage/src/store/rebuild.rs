@@ -138,13 +138,6 @@ impl Rebuild {
         }
     }
 
-    /// Whether a file is another one than the manifest describes, however whole it is: batches do not name their group.
-    fn is_foreign(&self, content: &Content) -> bool {
-        let Content::Surveyed(surveyed) = content else { return false };
-        let described = self.vouched.unsealed.as_ref();
-        surveyed.is_foreign || described.is_some_and(|described| surveyed.tail.begins_otherwise(described))
-    }
-
     fn settle(&mut self, candidate: Candidate, content: Content) {
         self.candidates.pop();
         self.found.push((candidate, content));
@@ -155,7 +148,13 @@ impl Rebuild {
         let below = later.find(|base_offset| *base_offset > candidate.base_offset);
         let vouched = below.map(|below| below - 1).or(self.last_vouched());
         let expected = Expected { vouched, below: below.unwrap_or(u64::MAX), bytes: None };
-        Survey::new(Tail::new(candidate.base_offset, 0), expected, candidate.generation, self.batch_bytes_max)
+        let tail = Tail::new(candidate.base_offset, 0);
+        let survey = Survey::new(tail, expected, candidate.generation, self.batch_bytes_max);
+        let described = self.vouched.unsealed.as_ref();
+        match described.filter(|described| described.base_offset == candidate.base_offset) {
+            Some(described) => survey.proven_by(described),
+            None => survey,
+        }
     }
 
     fn last_vouched(&self) -> Option<u64> {
@@ -172,7 +171,7 @@ impl Rebuild {
         let found = std::mem::take(&mut self.found);
         let count = found.len();
         for (number, (candidate, content)) in best_first(found).into_iter().enumerate() {
-            if self.is_foreign(&content) {
+            if content.is_foreign() {
                 continue;
             }
             let next = self.next_offset(&listed);
@@ -187,7 +186,8 @@ impl Rebuild {
                 Content::Sealed(entry) => listed.segments.push(entry),
                 Content::Surveyed(surveyed) => {
                     let is_last = number + 1 == count && last_vouched.is_none_or(|last| last <= last_offset);
-                    if is_last && surveyed.lost.is_empty() && candidate.generation == 0 {
+                    let goes_on = surveyed.lost.is_empty() && surveyed.tail.unsealed().is_some();
+                    if is_last && goes_on && candidate.generation == 0 {
                         listed.segments.push(surveyed.tail.entry());
                         tail = Some(surveyed.tail);
                         break;
@@ -240,6 +240,10 @@ impl Rebuild {
 }
 
 impl Content {
+    const fn is_foreign(&self) -> bool {
+        matches!(self, Self::Surveyed(surveyed) if surveyed.is_foreign)
+    }
+
     fn last_offset(&self) -> Option<u64> {
         match self {
             Self::Sealed(entry) => Some(entry.last_offset),

@@ -309,7 +309,7 @@ impl SegmentStore {
         }
         let listed = &found.listed;
         let same = listed.purge_generation == generation && listed.sequence > 0;
-        same.then(|| (listed.sequence, found.tail.as_ref().map(Tail::unsealed)))
+        same.then(|| (listed.sequence, found.tail.as_ref().and_then(Tail::unsealed)))
     }
 
     /// Takes an event.

@@ -5,6 +5,7 @@ use ng_io::Buffer;
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchHeader, Verified, verify_front};
 
 use super::tail::{Passing, Tail};
+use crate::manifest::UnsealedSegment;
 use crate::segments_file::SegmentEntry;
 use crate::{PAGE, footer};
 
@@ -59,6 +60,15 @@ pub(super) struct Survey {
     ended: bool,
     /// Whether a batch begins the file, whole, with which no segment of this name begins.
     is_foreign: bool,
+    proof: Option<Proof>,
+}
+
+/// Batches of which one is whole in the file if it is that of the segment: batches do not name their group.
+#[derive(Clone, Copy, Debug)]
+struct Proof {
+    /// Position and checksum of the first and of the last batch that the manifest knows.
+    known: [(u64, u64); 2],
+    found: bool,
 }
 
 /// What stands at a place.
@@ -102,7 +112,14 @@ impl Survey {
             finished: false,
             ended: false,
             is_foreign: false,
+            proof: None,
         }
+    }
+
+    /// The file is that of another segment unless a batch is found in it that the manifest knows, however whole it is.
+    pub(super) fn proven_by(self, described: &UnsealedSegment) -> Self {
+        let known = [(0, described.first_checksum), (described.last_batch, described.last_checksum)];
+        Self { proof: Some(Proof { known, found: false }), ..self }
     }
 
     /// Where the next piece begins: at a page, also where a segment has grown since it was read to its end.
@@ -293,6 +310,9 @@ impl Survey {
             self.tail.skip_to(position);
         }
         self.damaged = false;
+        if let Some(proof) = &mut self.proof {
+            proof.found |= proof.known.contains(&(position, batch.header.checksum));
+        }
         self.partition = Some(batch.header.partition);
         self.tail.absorb(Passing {
             bytes: &self.carried[range],
@@ -313,7 +333,8 @@ impl Survey {
         }
         // A write that was cut short may have left something behind the batches.
         self.tail.stale_to = self.read_to;
-        Surveyed { has_batches, tail: self.tail, lost: self.lost, is_foreign: self.is_foreign }
+        let is_foreign = self.is_foreign || self.proof.is_some_and(|proof| !proof.found);
+        Surveyed { has_batches, tail: self.tail, lost: self.lost, is_foreign }
     }
 }
 

@@ -110,25 +110,19 @@ impl Tail {
         }
     }
 
-    /// What a manifest says of it.
-    pub(super) const fn unsealed(&self) -> UnsealedSegment {
-        UnsealedSegment {
+    /// What a manifest says of it; nothing if the batch at its front is not whole, by which a start knows the file.
+    pub(super) fn unsealed(&self) -> Option<UnsealedSegment> {
+        Some(UnsealedSegment {
             base_offset: self.base_offset,
             last_offset: self.last_offset,
             bytes: self.bytes,
             messages: self.messages,
             min_timestamp: self.timestamps.0,
             max_timestamp: self.timestamps.1,
-            first_checksum: self.first_checksum.expect("no tail goes on behind damage"),
+            first_checksum: self.first_checksum?,
             last_batch: self.last_batch.0,
             last_checksum: self.last_batch.1,
-        }
-    }
-
-    /// Whether a whole batch at the front is another one than the manifest describes.
-    pub(super) fn begins_otherwise(&self, described: &UnsealedSegment) -> bool {
-        let same_place = self.base_offset == described.base_offset;
-        same_place && self.first_checksum.is_some_and(|first| first != described.first_checksum)
+        })
     }
 
     /// The checksum of the first batch for an index: 0 if that batch is damaged.

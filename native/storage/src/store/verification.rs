@@ -206,7 +206,7 @@ impl Group {
 
     /// A segment was read to its end, and does not hold all of its messages.
     fn close(&mut self, entry: SegmentEntry, surveyed: Surveyed) {
-        let described = self.tail.as_ref().map(Tail::unsealed);
+        let described = self.tail.as_ref().and_then(Tail::unsealed);
         let lost = surveyed.lost;
         self.closing = Some(Box::new(if entry.is_sealed() {
             let index = surveyed.has_batches.then(|| Index {
@@ -248,8 +248,8 @@ impl Group {
     }
 
     fn closing_missing(&self) -> Closing {
-        let described = self.tail.as_ref().map(Tail::unsealed);
-        let range = described.map_or((0, 0), |described| (described.base_offset, described.last_offset));
+        let described = self.tail.as_ref().and_then(Tail::unsealed);
+        let range = self.tail.as_ref().map_or((0, 0), |tail| (tail.base_offset, tail.last_offset));
         Closing { entry: placeholder(range, 0, described.as_ref()), index: None, lost: vec![range] }
     }
 

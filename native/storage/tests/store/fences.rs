@@ -350,18 +350,25 @@ fn without_its_footer_a_segment_is_served_as_long_as_its_index_knows_it() {
     }
 }
 
+/// The unsealed segment of another group, which begins there.
+fn foreign(environment: &Mortal, begins: u64, sizes: [usize; 8]) -> Vec<u8> {
+    let mut other = Rig::new(environment, Home::new("data"), 2);
+    for (number, size) in (0..).zip(sizes) {
+        other.append(8, batch(number + 101, 0, number, &vec![7; size]));
+    }
+    assert!(other.settle_all([8].into_iter()));
+    let name = Home::new("data").group(8).directory().join(format!("{begins:020}.log"));
+    environment.machine.file_bytes(&name).expect("it is there")
+}
+
+/// Sizes of messages, of which the unsealed segment begins one earlier.
+const EARLIER: [usize; 8] = [6_000, 4_000, 4_000, 6_000, 300, 300, 300, 300];
+
 #[test]
 fn a_segment_of_another_group_that_begins_earlier_is_not_served() {
     let environment = Mortal::new(15);
     let (_, vouched) = grown(&environment);
-    let mut other = Rig::new(&environment, Home::new("data"), 2);
-    for (number, size) in (0..).zip([6_000, 4_000, 4_000, 6_000, 300, 300, 300, 300]) {
-        other.append(8, batch(number + 101, 0, number, &vec![7; size]));
-    }
-    assert!(other.settle_all([8].into_iter()));
-    drop(other);
-    let foreign = Home::new("data").group(8).directory().join(format!("{:020}.log", UNSEALED - 1));
-    let foreign = environment.machine.file_bytes(&foreign).expect("it is there");
+    let foreign = foreign(&environment, UNSEALED - 1, EARLIER);
     // As if its first message were a batch of two.
     let length = |at: usize| {
         usize::try_from(u64::from_le_bytes(*foreign[at + 32..].first_chunk().expect("a header")))
@@ -371,6 +378,27 @@ fn a_segment_of_another_group_that_begins_earlier_is_not_served() {
     let foreign = [&foreign[..second], &foreign[second + length(second)..]].concat();
     replace(&environment, &segment(UNSEALED), &foreign);
     loses(&environment, &vouched, &[4, 5, 6, 7], "its batches are whole, and of another group");
+}
+
+/// The first batch does not tell any more whose file it is. That of the other group begins with the same offset, or with one
+/// before, so that no offset is missing in it.
+#[test]
+fn a_damaged_segment_of_another_group_is_not_served() {
+    for (begins, sizes) in [(UNSEALED, SIZES), (UNSEALED - 1, EARLIER)] {
+        for flip in [0, 60, 300] {
+            let environment = Mortal::new(15);
+            let (_, vouched) = grown(&environment);
+            let mut foreign = foreign(&environment, begins, sizes);
+            foreign[flip] ^= 1;
+            replace(&environment, &segment(UNSEALED), &foreign);
+            loses(
+                &environment,
+                &vouched,
+                &[4, 5, 6, 7],
+                &format!("it begins with {begins}, a flip at {flip}"),
+            );
+        }
+    }
 }
 
 #[test]

@@ -142,7 +142,7 @@ pub struct Plan {
     pub requests_max: u64,
     /// Whether messages go: by age, by size, because somebody says so.
     pub drops: bool,
-    /// Faults of which one hits a file between two lives of a node alone; none in other worlds, and none that is drawn.
+    /// Faults of which one hits a file between two lives of a node alone; none in other worlds.
     pub damage: Vec<Damage>,
     /// Sizes and times.
     pub conditions: Conditions,
@@ -218,11 +218,20 @@ impl Plan {
             healed,
             end: healed + STORM_REST,
             faults,
+            damage: self.drawn_damage(),
             conditions,
             ..self
         };
         plan.choose_bad_disk(&mut random);
         plan
+    }
+
+    /// In every second world of one node a file is damaged; elsewhere another node would repair it.
+    fn drawn_damage(&self) -> Vec<Damage> {
+        let mut random = Random::new(self.seed ^ 0x6461_6d61_6765_7321);
+        let is_damaged = self.nodes() == 1 && random.flip();
+        let likelihood = 1 + random.below(8);
+        Damage::ALL.into_iter().filter(|_| random.below(8) < likelihood && is_damaged).collect()
     }
 
     /// A torn tail on one node and an empty disk on another may leave a group undecidable, and rightly so.

@@ -154,6 +154,12 @@ impl Process {
         self.until(millis, |_| false).map(|_| ())
     }
 
+    /// The last operation of the metadata that was executed.
+    pub(super) fn metadata_executed(&self) -> Op {
+        let status = self.node.shard_of(METADATA).and_then(|shard| shard.log().status(METADATA));
+        status.map_or(Op::ZERO, |status| status.commit_min)
+    }
+
     /// Stops in order.
     pub(super) fn stop(&mut self) -> Result<(), Verdict> {
         self.tell(|| "the node stops in order".to_owned());

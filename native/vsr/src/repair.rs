@@ -137,14 +137,15 @@ impl Replica {
         }
     }
 
-    /// Asks for everything behind what was executed here; too much for prepares, so an offer will come.
+    /// Asks for a state, because too much lacks here for prepares.
     pub(crate) fn ask_for_state(&mut self, of: u8, view: View, effects: &mut Effects) {
         if self.fetching.is_some() {
             return;
         }
         let of = if self.passes_over(of) { self.another(of) } else { of };
-        let first = self.commit_min.next();
-        self.say(of, Message::RequestPrepares(RequestPrepares { view, first, last: first }), effects);
+        // No log holds this place. A place that the other one still holds would be answered with its prepare.
+        let (first, last) = (Op::ZERO, Op::ZERO);
+        self.say(of, Message::RequestPrepares(RequestPrepares { view, first, last }), effects);
     }
 
     /// The next replica in turn that is neither this one nor that.

@@ -69,11 +69,25 @@ fn offer(anchor: PrepareHeader) -> Message {
     Message::TransferOffer(TransferOffer { view: View(2), commit_max: Op(100), anchor })
 }
 
+/// What a replica asks that only a state brings further.
+const ASKS_FOR_STATE: Message =
+    Message::RequestPrepares(RequestPrepares { view: View(2), first: Op::ZERO, last: Op::ZERO });
+
 /// A backup of three hears of a view of which only a state brings it the log; whom it asks for one.
 fn asked_when_left_behind(hand: &mut Hand) -> Vec<u8> {
     hand.hear(2, start_view(View(2), Op(100), 0, &[far_ahead()]));
-    let wanted = Message::RequestPrepares(RequestPrepares { view: View(2), first: Op(1), last: Op(1) });
-    (0..3).filter(|to| hand.sent(*to).contains(&&wanted)).collect()
+    (0..3).filter(|to| hand.sent(*to).contains(&&ASKS_FOR_STATE)).collect()
+}
+
+/// Once such a replica named the first place that it lacked. A primary whose log reached back so far answered with the
+/// prepare, which the replica could not place, and an idle group stayed like that.
+#[test]
+fn a_question_for_a_state_is_answered_with_an_offer_also_by_a_replica_that_keeps_its_whole_log() {
+    let mut hand = Hand::backup(&log(), Op(6));
+    hand.hear(2, ASKS_FOR_STATE);
+    let is_offer = |said: &&Message| matches!(said, Message::TransferOffer(_));
+    assert_eq!(hand.replica.window.base(), Op(0));
+    assert!(hand.sent(2).iter().any(is_offer), "{:?}", hand.done);
 }
 
 /// Once a replica asked the primary of its view alone for a state, over and over: a segment there had rotted.

@@ -104,7 +104,7 @@ pub struct ProbeReply {
 pub struct RequestPrepares {
     /// The view of the sender.
     pub view: View,
-    /// The first place.
+    /// The first place; zero asks for a state.
     pub first: Op,
     /// The last place.
     pub last: Op,

@@ -70,8 +70,10 @@ fn nonsense_is_refused_with_a_sentence() {
 #[test]
 fn worlds_are_lived_and_summed_up() {
     let path = std::env::temp_dir().join(format!("ng-sim-summary-{}", std::process::id()));
-    let words =
-        format!("--seed 7 --seeds 2 --nodes 1 --faults none --requests 20 --summary {}", path.display());
+    let words = format!(
+        "--seed 7 --seeds 2 --nodes 1 --faults none --damage none --requests 20 --summary {}",
+        path.display()
+    );
     let output = run(&words);
     let page = std::fs::read_to_string(&path).expect("a summary");
     std::fs::remove_file(&path).expect("it can go");
@@ -94,7 +96,7 @@ fn faults_of_a_bad_disk_bring_one_along() {
 
 #[test]
 fn a_replay_tells_its_story() {
-    let output = run("--replay --seed 7 --nodes 1 --faults none --requests 3");
+    let output = run("--replay --seed 7 --nodes 1 --faults none --damage none --requests 3");
     let told = String::from_utf8(output.stdout).expect("words");
     assert_eq!(output.status.code(), Some(0), "{told}");
     assert!(told.starts_with("--draw storm --seed 7 --shards "), "{told}");

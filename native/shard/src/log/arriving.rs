@@ -73,6 +73,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let has_room = self.has_room(id, head.next(), body.len())
             && (operation != LogOperation::Batch || self.leaves_room(id, head.next(), body.len()));
         self.hurry_checkpoint(id, head.next(), Role::Primary);
+        if !has_room {
+            self.journal.make_room();
+        }
         if self.is_too_far_ahead(id, head.next(), Role::Primary) || !admits || !has_room {
             return Err(LogAnswer::Busy);
         }
@@ -227,6 +230,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if let Message::Prepare(prepare) = &message {
             let header = prepare.header;
             if !self.has_room(id, header.op, body.len()) {
+                self.journal.make_room();
                 self.counts.dropped_full += 1;
                 return;
             }

@@ -16,6 +16,11 @@ impl PrepareJournal {
             && self.admit_prepare_bytes(body_bytes).is_ok()
     }
 
+    /// A prepare was refused: the ring grows, as far as its limits allow, until three files are free.
+    pub const fn make_room(&mut self) {
+        self.space.is_cramped = true;
+    }
+
     /// The largest body that a record may have.
     #[must_use]
     pub const fn body_bytes_max(&self) -> usize {

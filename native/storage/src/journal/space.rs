@@ -26,13 +26,23 @@ pub(super) struct Space {
     pub(super) free: VecDeque<u32>,
     pub(super) files: u32,
     pub(super) growing: Growing,
+    /// A prepare was refused in this life: one free file may be too few for the next one.
+    pub(super) is_cramped: bool,
 }
 
 impl Space {
     /// Of a journal that has not been written yet.
     pub(super) fn new(files: u32) -> Self {
         let free = (1..files).collect();
-        Self { file: 0, offset: 0, order: VecDeque::new(), free, files, growing: Growing::No }
+        Self {
+            file: 0,
+            offset: 0,
+            order: VecDeque::new(),
+            free,
+            files,
+            growing: Growing::No,
+            is_cramped: false,
+        }
     }
 
     /// Bytes that can be written before a file must be freed or made.
@@ -63,9 +73,10 @@ impl Space {
         u32::try_from(2 * missing).unwrap_or(u32::MAX).saturating_add(self.files)
     }
 
-    /// The number of a file to be made now: one is always free, and three once there is much to be kept.
+    /// The number of a file to be made now: one is always free, and three once there is much to be kept, or a prepare was
+    /// refused.
     pub(super) fn grow(&mut self, live_bytes: u64, limits: &Limits) -> Option<u32> {
-        let wanted = if live_bytes > limits.file_bytes / 4 { 3 } else { 1 };
+        let wanted = if self.is_cramped || live_bytes > limits.file_bytes / 4 { 3 } else { 1 };
         let grows = self.growing == Growing::No && self.free.len() < wanted && self.files < limits.files_max;
         grows.then(|| {
             self.growing = Growing::Asked;

@@ -76,6 +76,27 @@ fn an_idle_shard_has_two_files_and_the_ring_grows_on_demand() {
     assert!((3..=5).contains(&rig.journal.files()), "{} files", rig.journal.files());
 }
 
+/// Once a ring with one free file and little to relocate refused a large batch for ever: no further file was made, because
+/// hardly anything had to be kept.
+#[test]
+fn a_ring_with_little_to_keep_grows_for_a_large_batch() {
+    let mut rig = Rig::create(23);
+    rig.settle();
+    let large = LIMITS.file_bytes as usize / 2 - 512;
+    let last = (1..=25).take_while(|op| {
+        append(&mut rig, 1, *op).expect("room");
+        rig.settle();
+        rig.step(Event::Released { group: 1, op: *op });
+        rig.journal.has_room(1, op + 1, large)
+    });
+    let next = last.last().unwrap_or(0) + 2;
+    assert_eq!((rig.journal.files(), rig.journal.has_room(1, next, large)), (2, false));
+    rig.journal.make_room();
+    rig.step(Event::Idle);
+    rig.settle();
+    assert!(rig.journal.has_room(1, next, large), "{} files", rig.journal.files());
+}
+
 #[test]
 fn a_full_disk_is_back_pressure_that_heals() {
     let mut rig = Rig::create(24);

@@ -114,6 +114,7 @@ fn find(plant: Plant, many: &Many) -> ExitCode {
 
 fn replay(plan: &Plan) -> ExitCode {
     println!("{}", words(plan));
+    println!("{:?}", plan.conditions);
     let (story, ended) = tell(plan);
     for line in story {
         println!("{line}");

@@ -15,11 +15,15 @@ use crate::damage::Cell;
 use crate::dropping::begin_dropping;
 use crate::judges::{History, Messages, Promises, Standstill, Verdict};
 use crate::node::{MILLI, Node, Shard};
-use crate::plan::{Fault, Plan};
+use crate::plan::{Draw, Fault, Plan};
 use crate::story::Story;
 
 /// When clients ask nothing new any more, and no more messages go, before the end, in milliseconds.
 pub(crate) const SILENCE: u64 = 4_000;
+
+/// Milliseconds after which a client of a storm that waits for an answer looks whether to ask again. Where clients are many and
+/// requests few, it would otherwise have no time to find the primary.
+const RETRY: u64 = 50;
 
 /// Rounds at one moment after which something is done over and over.
 const STILL_MAX: u64 = 100_000;
@@ -279,7 +283,10 @@ impl World {
             }
         }
         // All clients together ask as often as the plan says; each waits for its answer first.
-        let pause = 1_000 * self.clients.len() as u64 / self.plan.rate;
+        let mut pause = 1_000 * self.clients.len() as u64 / self.plan.rate;
+        if self.plan.draw == Draw::Storm && self.clients[client].is_waiting() {
+            pause = pause.min(RETRY);
+        }
         let next = self.now + MILLI * (pause / 2 + self.random.below(pause.max(1)) + 1);
         self.at(next, Happening::Ask { client });
     }

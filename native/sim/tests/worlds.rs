@@ -91,6 +91,22 @@ fn dense_worlds_that_failed_once_hold() {
     assert!(told.is_empty(), "{} fail:\n{}", told.len(), told.join("\n"));
 }
 
+/// Seeds of storms that failed once: replicas that asked for a state and were sent a prepare, then rings of a journal that
+/// refused a batch and did not grow.
+const FAILED_STORMS: [u64; 20] = [
+    1175, 1316, 1335, 1390, 1476, 2405, 2460, 3621, 3812, 3948, 1081, 1203, 2287, 2332, 2406, 2523, 2897,
+    2991, 3373, 3782,
+];
+
+#[test]
+fn storms_that_failed_once_hold() {
+    let failed =
+        FAILED_STORMS.into_iter().filter_map(|seed| live(&Plan::draw(Draw::Storm, seed, None)).err());
+    let told: Vec<String> =
+        failed.map(|failure| format!("{}\n{}", failure.verdict, command(&failure.plan))).collect();
+    assert!(told.is_empty(), "{} fail:\n{}", told.len(), told.join("\n"));
+}
+
 /// The bad disk rots all the time while views come and go: more often than not what it loses is the record of a view.
 #[test]
 fn views_survive_a_disk_that_rots_as_they_change() {

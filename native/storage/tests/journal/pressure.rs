@@ -82,7 +82,7 @@ fn an_idle_shard_has_two_files_and_the_ring_grows_on_demand() {
 fn a_ring_with_little_to_keep_grows_for_a_large_batch() {
     let mut rig = Rig::create(23);
     rig.settle();
-    let large = LIMITS.file_bytes as usize / 2 - 512;
+    let large = rig.journal.body_bytes_max();
     let last = (1..=25).take_while(|op| {
         append(&mut rig, 1, *op).expect("room");
         rig.settle();

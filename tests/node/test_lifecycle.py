@@ -106,6 +106,19 @@ def test_the_first_shard_answers_the_others_before_the_stop(start_node: StartNod
     assert node.log("answers_cut") == []
 
 
+def test_the_first_shard_stops_after_the_others(start_node: StartNode) -> None:
+    """Aim: it takes frames of the others during their stop. Method: a shard that stands still until
+    the first one has nothing else to wait for reports more closed connections than a mailbox holds.
+    """
+    node = start_node(faulty("stall 4000 1", system__sharding__inbox_capacity="64", **sharded(2)))
+    with ExitStack() as stack:
+        clients = [stack.enter_context(node.connect()) for _ in range(2 * 100)]
+        for client in clients:
+            client.ping()
+        stick(node, clients[1])
+        assert node.terminate() == 0
+
+
 def test_a_second_signal_ends_it_at_once(start_node: StartNode) -> None:
     node = start_node(faulty(f"stall {FOREVER_MILLIS} 0"))
     with node.connect_registered() as client:

@@ -90,13 +90,14 @@ def test_an_address_of_another_machine_is_refused(make_node: StartNode) -> None:
     assert "This machine has no such address: set tcp.address " in said
 
 
+@pytest.mark.parametrize("key", ["tcp.address", "observe.address"])
 def test_a_port_for_which_a_capability_is_missing_is_told_with_it(
-    make_node: StartNode, free_for_all: Path
+    make_node: StartNode, free_for_all: Path, key: str
 ) -> None:
-    settings = {"system.path": str(free_for_all), "tcp.address": "127.0.0.1:80"}
+    settings = {"system.path": str(free_for_all), key: "127.0.0.1:80"}
     said = refused(make_node(settings=settings, start=UNPRIVILEGED_START))
-    assert "CAP_NET_BIND_SERVICE" in said
-    assert "set tcp.address to a higher port" in said
+    assert "127.0.0.1:80 " in said
+    assert f"CAP_NET_BIND_SERVICE: grant it, or set {key} to a higher port" in said
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """One open engine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -9,7 +9,7 @@ from server_ng import binding
 from server_ng.engine.settings import EngineSettings
 from server_ng.wire.tables import METRIC_CELLS, METRICS, MetricRow
 
-__all__ = ["ALL_SHARDS", "SERIES_PER_SHARD", "Engine", "Figure", "figures_of"]
+__all__ = ["ALL_SHARDS", "SERIES_PER_SHARD", "Engine", "Figure", "figures_of", "shown_apart"]
 
 ALL_SHARDS: Final = "all"
 """The shard of figures that are sums over all of them."""
@@ -72,22 +72,46 @@ class Engine:
         binding.close(self._handle)
 
     def figures(self, series_max: int) -> list[Figure]:
-        """Every value of every metric of every shard, or their sums if that were too many series."""
+        """Every value of every metric, of each shard or, where that were too many series, of all of them."""
         return figures_of(binding.metrics(self._handle), series_max)
 
 
 def figures_of(cells: Sequence[int], series_max: int) -> list[Figure]:
     """The figures in the cells of some shards, one behind the other."""
     rows = [cells[start : start + METRIC_CELLS] for start in range(0, len(cells), METRIC_CELLS)]
-    if len(rows) * SERIES_PER_SHARD > series_max:
-        return _shard_figures(ALL_SHARDS, [sum(column) for column in zip(*rows, strict=True)])
-    return [figure for shard, row in enumerate(rows) for figure in _shard_figures(str(shard), row)]
+    apart = shown_apart(len(rows), series_max)
+    figures = [
+        figure
+        for shard, row in enumerate(rows)
+        for figure in _shard_figures(str(shard), row, lambda metric: metric.name in apart)
+    ]
+    if len(apart) < len(METRICS):
+        sums = [sum(column) for column in zip(*rows, strict=True)]
+        figures += _shard_figures(ALL_SHARDS, sums, lambda metric: metric.name not in apart)
+    return figures
 
 
-def _shard_figures(shard: str, cells: Sequence[int]) -> list[Figure]:
+def shown_apart(shards: int, series_max: int) -> frozenset[str]:
+    """The metrics that are shown of each shard, where all can have so many series; the others are sums.
+
+    Those with few series come first, so that many metrics are shown apart. Of two with as many a gauge does,
+    because a sum hides a shard that is full while the others are empty.
+    """
+    apart = set()
+    room = series_max - SERIES_PER_SHARD
+    for metric in sorted(METRICS, key=lambda metric: (_SERIES[metric.name], metric.kind != "gauge")):
+        room -= _SERIES[metric.name] * (shards - 1)
+        if room < 0:
+            break
+        apart.add(metric.name)
+    return frozenset(apart)
+
+
+def _shard_figures(shard: str, cells: Sequence[int], shown: Callable[[MetricRow], bool]) -> list[Figure]:
     return [
         _figure(metric, shard, labels, cells[start : start + _cells_of(metric)])
         for metric in METRICS
+        if shown(metric)
         for labels, start in zip(
             _LABELS[metric.name], count(metric.first_cell, _cells_of(metric)), strict=False
         )
@@ -121,5 +145,7 @@ def _combinations(metric: MetricRow) -> list[tuple[tuple[str, str], ...]]:
 
 _LABELS = {metric.name: _combinations(metric) for metric in METRICS}
 
-SERIES_PER_SHARD: Final = sum(_series_of(metric) * len(_LABELS[metric.name]) for metric in METRICS)
+_SERIES = {metric.name: _series_of(metric) * len(_LABELS[metric.name]) for metric in METRICS}
+
+SERIES_PER_SHARD: Final = sum(_SERIES.values())
 """Series that one shard has."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from types import MappingProxyType
 from typing import Final
 
-from server_ng.engine.engine import SERIES_PER_SHARD
+from server_ng.engine.engine import SERIES_PER_SHARD, shown_apart
 from server_ng.observe.metrics import SERIES_CUT, SERIES_MAX, Kind, Sample, exported
 from server_ng.wire.tables import METRICS
 
@@ -14,6 +15,10 @@ __all__ = ["CONTROL_METRICS", "NATIVE_SERIES_MAX", "ControlMetric", "metrics_pag
 NATIVE_SERIES_MAX: Final = SERIES_MAX * 9 // 10
 """Series of the shards; what is left of the page is for the control plane and the process."""
 _SHARDS_SHOWN: Final = NATIVE_SERIES_MAX // SERIES_PER_SHARD
+_GAUGES: Final = {metric.name for metric in METRICS if metric.kind == "gauge" and not metric.labels}
+_SHARDS_WITH_GAUGES: Final = next(
+    shards for shards in count(_SHARDS_SHOWN) if not shown_apart(shards + 1, NATIVE_SERIES_MAX) >= _GAUGES
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +90,10 @@ _HEAD: Final = f"""\
 OpenMetrics. `deploy/prometheus` has a scrape file and alerts. This page is generated:
 `server-ng inspect metrics` prints it.
 
-At most {SERIES_MAX:,} series are shown. With more than {_SHARDS_SHOWN} shards their figures are summed up,
-and `shard` is `all`. Beside these there are the figures of the process, `process_*`. A histogram has
-`_bucket`, `_count` and `_sum`.
+At most {SERIES_MAX:,} series are shown, and one shard has {SERIES_PER_SHARD}. With more than {_SHARDS_SHOWN}
+shards the metrics with the most series are sums over all shards, and their `shard` is `all`. Gauges
+without labels of their own are shown of each shard up to {_SHARDS_WITH_GAUGES} shards. Beside these there are
+the figures of the process, `process_*`. A histogram has `_bucket`, `_count` and `_sum`.
 """
 
 

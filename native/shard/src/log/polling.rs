@@ -453,7 +453,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Fetched::Batches(mut found) => {
                 polling.tries = 0;
                 let before = polling.held;
-                if let Some(buffer) = found.compact() {
+                // Most polls end with their first read, and give its memory back without a copy.
+                if polling.held > 0
+                    && let Some(buffer) = found.compact()
+                {
                     self.storing.shell.use_again(buffer);
                 }
                 let mut piece = Piece::read(&mut found);

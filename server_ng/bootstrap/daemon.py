@@ -352,9 +352,9 @@ class _Daemon:
         if self._ending.done():
             return Health(("the server is ending",))
         damage = self._damage.ranges()
-        if not self._serving:
-            return Health(("the shards are starting",), damage=damage)
         complaints = tuple(space_complaints(self._engine.figures(NATIVE_SERIES_MAX)))
+        if not self._serving:
+            return Health(("the shards are starting", *complaints), damage=damage)
         return Health(degraded=complaints, damage=damage)
 
     def _asked_to_stop(self, name: str) -> None:

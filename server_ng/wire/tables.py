@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x9D63FDDCA45A8797
+TABLES_DIGEST: Final = 0x0195EA357704263E
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 316
+METRIC_CELLS: Final = 317
 
 
 class Command(IntEnum):
@@ -1206,6 +1206,14 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         (),
         315,
     ),
+    MetricRow(
+        47,
+        "journal_bytes_lacking",
+        "gauge",
+        "Bytes of disk space that the journal needs for a further file before it can go on; 0 while it can.",
+        (),
+        316,
+    ),
 )
 
 EVENTS: Final[tuple[EventRow, ...]] = (
@@ -1330,6 +1338,14 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         "Stored messages of group {group} are lost, from offset {offset} on.",
         ("group", "offset"),
     ),
+    EventRow(
+        20,
+        "journal_stuck",
+        "error",
+        "The journal cannot go on without a further file of {bytes} bytes, which cannot be made (errno {errno}). Make room on the file system; this is retried.",
+        ("bytes", "errno"),
+    ),
+    EventRow(21, "journal_freed", "info", "The journal can go on, with {files} files.", ("files",)),
 )
 
 EXITS: Final[tuple[ExitRow, ...]] = (

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from tests.machine.small_disk import Ext4Disk, MountedDisk, SmallDisk
 from tests.support.batches import batch
 from tests.support.load_checker import check
 from tests.support.load_record import LoadRecord
-from tests.support.node import Node, Plan
+from tests.support.node import Node, Plan, free_address
 from tests.support.topic_client import Place, TopicClient, base_offset, messages_in
 from tests.support.waiting import until
 
@@ -50,12 +49,6 @@ def node(tmp_path: Path, disk: MountedDisk) -> Iterator[Node]:
         node.runtime = node.data / "runtime"
         node.endpoints = {name.split(".")[0]: address for name, address in addresses.items()}
         yield node
-
-
-def free_address() -> str:
-    """An address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
 def launch(node: Node) -> None:

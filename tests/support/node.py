@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -29,6 +30,7 @@ __all__ = [
     "Plan",
     "clean_environment",
     "faulty",
+    "free_address",
 ]
 
 FRAME_BYTES_MAX = 1 << 20
@@ -70,6 +72,12 @@ def faulty(fault: str, **settings: str) -> Plan:
     """A server to which the fault happens when SIGUSR1 comes; see `faulty_start`."""
     named = {key.replace("__", "."): value for key, value in settings.items()}
     return Plan(named, {**ROOT_CREDENTIAL, "NG_TEST_FAULT": fault}, FAULTY_START)
+
+
+def free_address() -> str:
+    """An address at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

@@ -23,6 +23,13 @@ def test_the_partitions_of_all_shards_are_counted() -> None:
     assert "sends are refused" in complaint
 
 
+def test_a_journal_without_room_for_a_file_names_the_bytes() -> None:
+    figures = [figure("journal_bytes_lacking", shard, 2 << 20) for shard in ("0", "1")]
+    (complaint,) = space_complaints(figures)
+    assert f"needs {4 << 20} bytes" in complaint
+    assert "Make room" in complaint
+
+
 def test_removals_that_fail_are_told_besides() -> None:
     (complaint,) = space_complaints([figure("removals_failing", "0", 3)])
     assert complaint.startswith("3 removals of files fail")

@@ -190,14 +190,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.failed || self.checkpoint.stop == Stop::Done
     }
 
-    /// A stop that cannot wait for segments, because they find no space or take too long, leaves the manifest of before in
+    /// A stop that cannot wait for segments, because they or the journal find no space or they take too long, leaves the manifest of before in
     /// force: everything that was acknowledged since is in the journal.
     fn leave_manifest_as_it_is(&mut self) {
         let Checkpoint { stop, round, impatient_at, .. } = &mut self.checkpoint;
         let stopping = matches!(stop, Stop::Wanted | Stop::LastRound);
         let collecting = matches!(round, Round::Resting | Round::Capturing(_) | Round::Waiting);
-        let hopeless =
-            self.storing.store.waits_for_space() > 0 || impatient_at.is_some_and(|at| at <= self.now);
+        let hopeless = self.storing.store.waits_for_space() > 0
+            || self.journal.is_stuck()
+            || impatient_at.is_some_and(|at| at <= self.now);
         if stopping && collecting && hopeless {
             (*stop, *round) = (Stop::LastRound, Round::Resting);
             self.checkpoint.again = None;
@@ -228,7 +229,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         if self.checkpoint.stop == Stop::LastRound
             && matches!(self.checkpoint.round, Round::Resting)
-            && self.journal.is_quiet()
+            && (self.journal.is_quiet() || self.journal.is_stuck())
         {
             self.checkpoint.stop = Stop::Cleaning;
             self.checkpoint.writer.mark_clean(&mut self.checkpoint.effects);

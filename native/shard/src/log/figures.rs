@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ng_io::Environment;
+use ng_io::{Environment, IoError};
 use ng_storage::journal::shell::Measured;
 use ng_storage::store::GroupFigures;
 
@@ -35,6 +35,10 @@ pub struct DiskFigures {
     pub waits_for_removals: usize,
     /// Files of the journal.
     pub journal_files: u32,
+    /// Bytes of each.
+    pub journal_file_bytes: u64,
+    /// Why a further file could not be made without which the journal cannot go on.
+    pub journal_lack: Option<IoError>,
     /// Bytes in the journal that count, and how many there may be.
     pub journal_live_bytes: (u64, u64),
 }
@@ -80,6 +84,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             waits_for_space: self.storing.store.waits_for_space(),
             waits_for_removals: self.storing.store.waits_for_removals(),
             journal_files: self.journal.files(),
+            journal_file_bytes: self.journal.file_bytes(),
+            journal_lack: self.journal.lack(),
             journal_live_bytes: self.journal.live_bytes(),
         }
     }

@@ -12,9 +12,6 @@ use super::machine::MetadataMachine;
 use super::outgoing::Fatal;
 use super::shard_log::{ShardLog, Waits, Work};
 
-/// Files of a journal that can relocate what it must keep.
-const FILES_NEEDED: u32 = 2;
-
 /// What the disk says when it is full.
 const ENOSPC: i32 = 28;
 
@@ -82,7 +79,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// While segments wait for space the journal does not grow: it would take what a purge frees before messages are written
     /// there, and grow again because they are not. It needs two files to go on at all.
     fn leave_space_to_segments(&mut self) {
-        if self.storing.store.waits_for_space() == 0 || self.journal.files() < FILES_NEEDED {
+        if self.storing.store.waits_for_space() == 0 || self.journal.files() < journal::FILES_MIN {
             return;
         }
         let grows = |effect: &mut journal::Effect| matches!(effect, journal::Effect::Grow { .. });

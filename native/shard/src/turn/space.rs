@@ -7,6 +7,7 @@ use ng_wire::table::event::Event;
 use ng_wire::table::metric::{Cell, Metric};
 
 use super::Shard;
+use crate::log::DiskFigures;
 use crate::trash::TrashFigures;
 
 /// Producers refuse to be discouraged; the counter has every send, the log one line in this time.
@@ -22,6 +23,7 @@ pub(super) struct Shortage {
     refusal_told: Option<Instant>,
     removal_told: Option<Instant>,
     removals_failing: bool,
+    journal_stuck: bool,
     trash: TrashFigures,
 }
 
@@ -89,6 +91,7 @@ impl<E: Environment> Shard<E> {
             }
             None => {}
         }
+        self.tend_journal(&disk);
         let failing = disk.waits_for_removals > 0;
         if !failing && std::mem::replace(&mut self.shortage.removals_failing, failing) {
             self.desk.tell(Event::RemovalsRecovered, [0, 0]);
@@ -96,6 +99,22 @@ impl<E: Environment> Shard<E> {
         self.shortage.removals_failing = failing;
         if self.first.is_some() {
             self.tend_trash();
+        }
+    }
+
+    /// Nothing is acknowledged while the journal is stuck, and a start waits for it.
+    fn tend_journal(&mut self, disk: &DiskFigures) {
+        let stuck = disk.journal_lack.is_some();
+        if std::mem::replace(&mut self.shortage.journal_stuck, stuck) == stuck {
+            return;
+        }
+        self.desk.trash.shard_is_short(stuck);
+        match disk.journal_lack {
+            Some(error) => {
+                let errno = error.errno().unsigned_abs().into();
+                self.desk.tell(Event::JournalStuck, [disk.journal_file_bytes, errno]);
+            }
+            None => self.desk.tell(Event::JournalFreed, [disk.journal_files.into(), 0]),
         }
     }
 
@@ -131,11 +150,13 @@ impl<E: Environment> Shard<E> {
     /// What the metrics page shows of all that.
     pub(super) fn publish_space(&self) {
         let disk = self.log.disk_figures();
+        let lacking = disk.journal_lack.map_or(0, |_| disk.journal_file_bytes);
         let trash = if self.first.is_some() { self.shortage.trash } else { TrashFigures::default() };
         for (cell, value) in [
             (const { Cell::of(Metric::TrashBytes) }, trash.bytes),
             (const { Cell::of(Metric::PartitionsWaitingForSpace) }, disk.waits_for_space as u64),
             (const { Cell::of(Metric::RefusingSends) }, self.shortage.refuses().into()),
+            (const { Cell::of(Metric::JournalBytesLacking) }, lacking),
             (const { Cell::of(Metric::RemovalsFailing) }, disk.waits_for_removals as u64 + trash.failing),
         ] {
             self.desk.metrics.set(cell, value);

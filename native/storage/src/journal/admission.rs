@@ -27,6 +27,12 @@ impl PrepareJournal {
         self.limits.body_bytes_max()
     }
 
+    /// Bytes of each file.
+    #[must_use]
+    pub const fn file_bytes(&self) -> u64 {
+        self.limits.file_bytes
+    }
+
     /// Whether what counts fills half of what may: it is time that a manifest covers some of it.
     #[must_use]
     pub fn is_pressed(&self) -> bool {

@@ -207,6 +207,9 @@ pub enum Refused {
     Failed,
 }
 
+/// Files of a journal that can relocate what it must keep, and free one of them.
+pub const FILES_MIN: u32 = 2;
+
 const fn pages(bytes: usize) -> usize {
     bytes.next_multiple_of(PAGE)
 }

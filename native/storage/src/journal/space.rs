@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use ng_io::IoError;
+
 use super::{Limits, pages};
 
 /// Whether a further file is being made.
@@ -28,6 +30,8 @@ pub(super) struct Space {
     pub(super) growing: Growing,
     /// A prepare was refused in this life: one free file may be too few for the next one.
     pub(super) is_cramped: bool,
+    /// Why the last further file could not be made, until one is.
+    pub(super) lack: Option<IoError>,
 }
 
 impl Space {
@@ -42,6 +46,7 @@ impl Space {
             files,
             growing: Growing::No,
             is_cramped: false,
+            lack: None,
         }
     }
 
@@ -89,9 +94,10 @@ impl Space {
     }
 
     /// A further file is whole, or could not be made. Returns how many files the superblock must count before it is used.
-    pub(super) fn grown(&mut self, is_made: bool) -> Option<u32> {
-        self.growing = if is_made { Growing::Made } else { Growing::Refused };
-        is_made.then_some(self.files + 1)
+    pub(super) fn grown(&mut self, result: Result<(), IoError>) -> Option<u32> {
+        self.lack = result.err();
+        self.growing = if self.lack.is_none() { Growing::Made } else { Growing::Refused };
+        result.is_ok().then_some(self.files + 1)
     }
 
     /// The superblock counts the further file: blocks may be written to it.
@@ -118,6 +124,11 @@ impl Space {
         if self.growing == Growing::Refused {
             self.growing = Growing::No;
         }
+    }
+
+    /// Whether a block fits into the rest of this file, or a file is free.
+    pub(super) fn has_place(&self, bytes: u64, limits: &Limits) -> bool {
+        self.offset + bytes <= limits.file_bytes || !self.free.is_empty()
     }
 
     /// Moves on to a free file if the block does not fit the rest of this one. False if there is none.

@@ -14,7 +14,7 @@ use super::reclaim::Reclaim;
 use super::recovery::Recovered;
 use super::slots::{NO_SLOT, SlotId};
 use super::space::Space;
-use super::{Effect, Event, JournalFault, Limits, Located, Position, Refused, UNSYNCED_MAX};
+use super::{Effect, Event, FILES_MIN, JournalFault, Limits, Located, Position, Refused, UNSYNCED_MAX};
 use crate::block::{self, BLOCK_HEADER, BlockHeader, body_bytes};
 use crate::record::{RECORD_HEADER, RecordHeader, RecordKind};
 use crate::superblock::SyncedBlock;
@@ -169,7 +169,7 @@ impl PrepareJournal {
             Event::Read(result) => self.reclaim_read(result.as_deref().ok(), effects),
             // Out of space is pressure, not failure: what is there goes on.
             Event::Grown(result) => {
-                effects.extend(self.space.grown(result.is_ok()).map(|files| Effect::Enlist { files }));
+                effects.extend(self.space.grown(result).map(|files| Effect::Enlist { files }));
             }
             Event::Enlisted => self.space.enlisted(),
             Event::Released { group, op } => self.groups.release(group, op),
@@ -256,6 +256,20 @@ impl PrepareJournal {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.queue.is_empty() && self.is_idle()
+    }
+
+    /// Whether a block waits, has no place, and gets none before a further file is made. Nothing in it was acknowledged.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        let has_place = |forming: &Forming| self.space.has_place(forming.bytes() as u64, &self.limits);
+        self.is_idle() && self.space.lack.is_some() && self.queue.front().is_some_and(|next| !has_place(next))
+    }
+
+    /// Why a further file could not be made without which the journal cannot go on: it is stuck, or will be, because the only
+    /// file it has is never freed.
+    #[must_use]
+    pub fn lack(&self) -> Option<IoError> {
+        self.space.lack.filter(|_| self.is_stuck() || self.files() < FILES_MIN)
     }
 
     /// Whether [`Event::Idle`] would do anything: leave a mark, or try again to grow.

@@ -124,4 +124,10 @@ events! {
     MessagesFenced = 19, "messages_fenced", Error,
         "Stored messages of group {group} are lost, from offset {offset} on.",
         "group", "offset";
+    JournalStuck = 20, "journal_stuck", Error,
+        "The journal cannot go on without a further file of {bytes} bytes, which cannot be made (errno {errno}). Make room on the file system; this is retried.",
+        "bytes", "errno";
+    JournalFreed = 21, "journal_freed", Info,
+        "The journal can go on, with {files} files.",
+        "files";
 }

@@ -175,6 +175,8 @@ metrics! {
     PollsWaitingForMemory = 45, Gauge, "polls_waiting_for_memory";
     /// Answers to changes of streams and topics sent after 2 s, before every shard had converged.
     MetadataAnswersUnconverged = 46, Counter, "metadata_answers_unconverged_total";
+    /// Bytes of disk space that the journal needs for a further file before it can go on; 0 while it can.
+    JournalBytesLacking = 47, Gauge, "journal_bytes_lacking";
 }
 
 /// How many cells an array of every metric with every combination of labels has.

@@ -14,6 +14,8 @@ _LAYOUT: Final = "LAYOUT"
 _BEGUN: Final = "shards.new"
 """What a founding that was cut short has written; the next one deletes it first."""
 _MESSAGES_PER_FILE: Final = 2
+_FILES: Final = 2
+"""The second is made while the server serves already. A journal of one file never frees it."""
 _BLOCK: Final = 512
 """The unit of `st_blocks`, whatever the file system's is."""
 
@@ -25,14 +27,14 @@ def check_founding_room(path: Path, shards: int, message_bytes_max: int) -> None
     """
     if (path / _LAYOUT).exists():
         return
-    needed = shards * _MESSAGES_PER_FILE * message_bytes_max
+    needed = shards * _FILES * _MESSAGES_PER_FILE * message_bytes_max
     free = _free(path) + _taken(path / _BEGUN)
     if free >= needed:
         return
     raise StartError(
         f"There is no room to found the data directory {path}: the journals of its shards ({shards}) need "
         f"{needed} bytes, and {free} are free. Make room, or set a message_bus.max_message_size below "
-        f"{format_size(message_bytes_max)}, of which a journal holds two; it cannot change later.",
+        f"{format_size(message_bytes_max)}, of which a journal holds four; it cannot change later.",
         ExitStatus.JOURNAL_IO,
     )
 

@@ -9,7 +9,7 @@ from server_ng.bootstrap.founding_room import check_founding_room
 from server_ng.wire.tables import ExitStatus
 
 MIB = 1 << 20
-# No file system has 128 TiB free.
+# No file system has 256 TiB free.
 SHARDS = 1 << 20
 
 
@@ -17,7 +17,7 @@ def test_room_that_is_missing_is_told_in_bytes_with_the_setting(tmp_path: Path) 
     with pytest.raises(StartError) as refused:
         check_founding_room(tmp_path, SHARDS, 64 * MIB)
     assert refused.value.status is ExitStatus.JOURNAL_IO
-    assert f"({SHARDS}) need {SHARDS * 128 * MIB} bytes" in refused.value.sentence
+    assert f"({SHARDS}) need {SHARDS * 256 * MIB} bytes" in refused.value.sentence
     assert "set a message_bus.max_message_size below 64 MiB" in refused.value.sentence
 
 

@@ -97,10 +97,30 @@ fn a_ring_with_little_to_keep_grows_for_a_large_batch() {
     assert!(rig.journal.has_room(1, next, large), "{} files", rig.journal.files());
 }
 
+/// It is told before the file is full, for then nothing helps but room.
+#[test]
+fn a_ring_of_one_file_lacks_a_second() {
+    let mut rig = Rig::create_within(33, LIMITS.file_bytes);
+    rig.settle();
+    assert_eq!((rig.journal.files(), rig.journal.is_stuck()), (1, false));
+    assert!(rig.journal.lack().is_some());
+    let refuses = |op: &u64| {
+        rig.step(Event::Released { group: 1, op: op - 1 });
+        append(&mut rig, 1, *op) == Err(Refused::Busy)
+    };
+    let full = (1..=60).find(refuses).expect("nothing frees the only file");
+    assert_eq!(rig.fault, None);
+    rig.environment.set_capacity(u64::MAX);
+    rig.step(Event::Idle);
+    append(&mut rig, 1, full).expect("two files are a ring");
+    assert_eq!(rig.journal.lack(), None);
+}
+
 #[test]
 fn a_full_disk_is_back_pressure_that_heals() {
     let mut rig = Rig::create(24);
     rig.settle();
+    assert_eq!(rig.journal.lack(), None);
     rig.environment.set_capacity(2 * LIMITS.file_bytes);
     let full = (1..=60).find(|op| append(&mut rig, 1, *op) == Err(Refused::Busy)).expect("it fills up");
     assert!(full > 5, "{full}");
@@ -313,11 +333,12 @@ fn views_wait_for_a_full_disk_and_no_longer() {
         rig.work(1_000_000);
     }
     assert_eq!((rig.journal.files(), rig.fault), (2, None));
-    assert!(!rig.journal.is_quiet(), "not all of it has room");
+    assert!(rig.journal.is_stuck() && rig.journal.lack().is_some(), "not all of it has room");
     rig.environment.set_capacity(u64::MAX);
     rig.step(Event::Idle);
     rig.settle();
     assert!(rig.journal.files() > LIMITS.files_max);
+    assert!(!rig.journal.is_stuck() && rig.journal.lack().is_none());
     rig.environment.cut_power();
     let found = rig.reopen(&BTreeMap::new());
     assert!((1..=GROUPS).all(|group| found.view(group) == 1));

@@ -48,18 +48,24 @@ pub(crate) fn path(file: u32) -> PathBuf {
 
 impl Rig {
     pub(crate) fn create(seed: u64) -> Self {
+        let mut rig = Self::create_within(seed, u64::MAX);
+        // The second file is made while the first is written.
+        while rig.journal.files() < 2 || !rig.journal.is_quiet() {
+            rig.work(1_000_000);
+        }
+        rig
+    }
+
+    /// A journal of one file, on a disk with so many bytes.
+    pub(crate) fn create_within(seed: u64, capacity: u64) -> Self {
         let environment = SimulatedEnvironment::new(seed);
         environment.make_directories(&home().directory).expect("an empty disk");
         environment.sync_directory(Path::new("")).expect("an empty disk");
         let mut driver = environment.driver(DRIVER).expect("a driver");
         let (shell, recovered) =
             JournalShell::create(environment.clone(), &mut driver, home(), LIMITS).expect("a healthy disk");
-        let mut rig = Self::start(environment, driver, shell, recovered, (1, 1));
-        // The second file is made while the first is written.
-        while rig.journal.files() < 2 || !rig.journal.is_quiet() {
-            rig.work(1_000_000);
-        }
-        rig
+        environment.set_capacity(capacity);
+        Self::start(environment, driver, shell, recovered, (1, 1))
     }
 
     /// What the next process finds; the caller judges it before it goes on with [`Found::resume`].

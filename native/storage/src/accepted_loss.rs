@@ -334,7 +334,7 @@ fn name_of(
             }
             let meaning =
                 format!("op {op} of {} lies where no server can have written it", group_words(group));
-            (format!("group-{group:016x}.op-{op}"), meaning, false, recovered.file_of_unreadable(checksum))
+            (format!("group-{group:016x}.op-{op}"), meaning, false, recovered.file_of_damaged(checksum))
         }
         Damage::Record { group, kind, checksum, .. } => {
             let (word, meaning) = match kind {
@@ -344,12 +344,7 @@ fn name_of(
             };
             let acceptable = matches!(kind, RecordKind::View | RecordKind::Open);
             let meaning = format!("of {}, {meaning}", group_words(group));
-            (
-                format!("group-{group:016x}.{word}"),
-                meaning,
-                acceptable,
-                recovered.file_of_unreadable(checksum),
-            )
+            (format!("group-{group:016x}.{word}"), meaning, acceptable, recovered.file_of_damaged(checksum))
         }
     };
     Some(NamedLoss {

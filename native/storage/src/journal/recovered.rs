@@ -32,8 +32,8 @@ pub struct Recovered {
     pub(super) remains: Vec<(u32, u64)>,
     /// Of lost blocks, by the last of them: the file that one was in.
     pub(super) files_of_lost: BTreeMap<u64, u32>,
-    /// Of records that cannot be read, by identity: the file that each lies in.
-    pub(super) files_of_unreadable: BTreeMap<u128, u32>,
+    /// Of records that cannot be read, or that no server can have written, by identity: the file that each lies in.
+    pub(super) files_of_damaged: BTreeMap<u128, u32>,
     /// What was on the disk for good and is not readable now. A node of its own must not go on over it unless told to.
     pub damage: Vec<Damage>,
     /// Ranges of blocks that were never proven to be written: a node of its own drops them.
@@ -153,7 +153,7 @@ impl Recovered {
             lost_files: Vec::new(),
             remains: Vec::new(),
             files_of_lost: BTreeMap::new(),
-            files_of_unreadable: BTreeMap::new(),
+            files_of_damaged: BTreeMap::new(),
             damage: Vec::new(),
             unproven: Vec::new(),
         }
@@ -212,17 +212,17 @@ impl Recovered {
         self.files_of_lost.get(&last).copied()
     }
 
-    /// The file with the record of this identity that cannot be read, unless only a note about it is left.
+    /// The file with the damaged record of this identity, unless only a note is left about one that could not be read.
     #[must_use]
-    pub fn file_of_unreadable(&self, checksum: u128) -> Option<u32> {
-        self.files_of_unreadable.get(&checksum).copied()
+    pub fn file_of_damaged(&self, checksum: u128) -> Option<u32> {
+        self.files_of_damaged.get(&checksum).copied()
     }
 
     /// The file with the first prepare of a cut that cannot be read, if one is why it is cut.
     pub(crate) fn file_of_cut(&self, cut: &Cut) -> Option<u32> {
         let group = self.found.iter().find(|group| group.group == cut.group)?;
         let is_cut = |prepare: &&RecoveredPrepare| prepare.header.op >= cut.first;
-        group.prepares.iter().filter(is_cut).find_map(|prepare| self.file_of_unreadable(prepare.checksum))
+        group.prepares.iter().filter(is_cut).find_map(|prepare| self.file_of_damaged(prepare.checksum))
     }
 
     /// Every range of blocks that is lost, ascending and apart: found now, or at any start before, or while the journal ran.

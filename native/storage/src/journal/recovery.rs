@@ -223,7 +223,14 @@ impl Recovered {
             let position = Position { block: block.header.sequence, index };
             let record = &found.record;
             if !record.whole {
-                self.files_of_unreadable.insert(record.checksum, block.header.file);
+                self.files_of_damaged.insert(record.checksum, block.header.file);
+            }
+            let (header, checksum) = subject(found);
+            if is_out_of_reach(&self.groups, &header) {
+                let RecordHeader { group, op, kind, .. } = header;
+                self.damage.push(Damage::Record { group, op, kind, checksum });
+                self.files_of_damaged.insert(checksum, block.header.file);
+                continue;
             }
             let followed = self.replay_record(found, position);
             if let Ok(slot) = followed {
@@ -236,11 +243,6 @@ impl Recovered {
     fn replay_record(&mut self, found: &FoundRecord, position: Position) -> Result<SlotId, Unfit> {
         let record = &found.record;
         let (header, checksum) = subject(found);
-        if is_out_of_reach(&self.groups, &header) {
-            let RecordHeader { group, op, kind, .. } = header;
-            self.damage.push(Damage::Record { group, op, kind, checksum });
-            return Err(Unfit::Malformed);
-        }
         let is_note = record.header.kind == RecordKind::Damaged;
         let whole = record.whole && !is_note;
         let copy = RecordCopy { header, checksum, body: &found.body, whole, position };

@@ -43,7 +43,7 @@ fn is_reported(environment: &SimulatedEnvironment, file: u32, story: &str) -> bo
     let damage = &found.recovered.damage;
     for one in damage {
         if let Damage::Record { checksum, .. } = one {
-            assert_eq!(found.recovered.file_of_unreadable(*checksum), Some(file), "{story}: {one:?}");
+            assert_eq!(found.recovered.file_of_damaged(*checksum), Some(file), "{story}: {one:?}");
         }
     }
     for op in 1..=OPS {
@@ -306,6 +306,23 @@ fn block_of(sequence: u64, header: RecordHeader, body: Vec<u8>) -> FoundBlock {
         checksum: u128::from(sequence),
         records: Some(vec![FoundRecord { record, body, next_offset: None }]),
     }
+}
+
+/// It can be read, and cannot be right: the op is farther from the others than any window.
+#[test]
+fn a_record_where_no_server_writes_one_is_named_with_its_file() {
+    let far = prepare(5, 1 << 40, 1, &body(1));
+    let mut blocks = vec![
+        block_of(1, prepare(5, 1, 1, &body(1)), body(1)),
+        block_of(2, far, body(1)),
+        block_of(3, prepare(5, 2, 1, &body(2)), body(2)),
+    ];
+    blocks[1].header.file = 1;
+    let recovered = recover(blocks, &Remains::default(), &RING, &[], &BTreeMap::new());
+    let checksum = far.checksum();
+    let record = Damage::Record { group: 5, op: 1 << 40, kind: RecordKind::Prepare, checksum };
+    assert_eq!(recovered.damage, [record]);
+    assert_eq!(recovered.file_of_damaged(checksum), Some(1));
 }
 
 #[test]

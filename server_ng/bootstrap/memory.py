@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-__all__ = ["MemoryLimit", "group_limits", "memory_limit"]
+__all__ = ["MemoryLimit", "group_limits", "memory_limit", "send_buffer_max"]
 
 _V1_FILES: Final = ("memory.limit_in_bytes",)
 _V1_AROUND: Final = re.compile(r"^hierarchical_memory_limit (\d+)$", re.MULTILINE)
@@ -23,6 +23,8 @@ class MemoryLimit:
     bytes: int
     source: str
     """``machine``, or the file with the limit."""
+    has_sockets: bool = False
+    """Whether the kernel charges buffers of sockets to it: version 2 does, version 1 has another limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ def memory_limit(root: Path = Path("/")) -> MemoryLimit:
     """The lowest limit there is. What the kernel shows of control groups is read below `root`."""
     machine = MemoryLimit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), "machine")
     return min((machine, *group_limits(root)), key=lambda limit: limit.bytes)
+
+
+def send_buffer_max(root: Path = Path("/")) -> int:
+    """Bytes that the kernel buffers at most for a client that does not read; zero if it does not say."""
+    sizes = _text(root / "proc/sys/net/ipv4/tcp_wmem").split()
+    return int(sizes[-1]) if sizes and sizes[-1].isascii() and sizes[-1].isdigit() else 0
 
 
 def group_limits(root: Path) -> Iterator[MemoryLimit]:
@@ -88,7 +96,7 @@ def _limits_in(folder: Path, *, is_v2: bool) -> Iterator[MemoryLimit]:
     for name in _V2_FILES if is_v2 else _V1_FILES:
         text = _text(folder / name).strip()
         if text.isascii() and text.isdigit():
-            yield MemoryLimit(int(text), str(folder / name))
+            yield MemoryLimit(int(text), str(folder / name), is_v2)
     around = None if is_v2 else _V1_AROUND.search(_text(folder / "memory.stat"))
     if around is not None:
         yield MemoryLimit(int(around[1]), str(folder / "memory.stat"))

@@ -21,6 +21,12 @@ _MIB: Final = 1 << 20
 # to the control group: files in its cache and, in version 2, buffers of sockets.
 _PART_OF_LIMIT: Final = 4
 _AUTOMATIC_MAX: Final = 4 << 30
+_BESIDE: Final = 160 * _MIB
+"""For interpreter, native code and password hashes."""
+_SEND_BUFFER_MIN: Final = 64 << 10
+"""Smaller ones would slow every client down."""
+_SILENT_CLIENTS: Final = 100
+"""So many clients that do not read are to be survived."""
 
 _SIXTEENTHS: Final = 16
 _POLL_CACHE, _POLL_READS, _REPLIES, _UNFLUSHED, _CONNECTIONS, _SPARES = 3, 2, 4, 4, 2, 1
@@ -95,6 +101,16 @@ class MemoryPlan:
     budget: int
     shards: int
     each: ShardMemory
+    send_buffer: int
+    """Bytes that the kernel buffers at most for a client."""
+
+    def send_buffer_fitting(self) -> int | None:
+        """The largest send buffer with which silent clients stay below the limit; None if the kernel's is."""
+        if not self.limit.has_sockets:
+            return None
+        left = max(0, self.limit.bytes - self.budget - _BESIDE)
+        fitting = max(left // _SILENT_CLIENTS, _SEND_BUFFER_MIN)
+        return fitting if self.send_buffer > fitting else None
 
     def reduces(self, settings: Settings) -> Iterator[Reduced]:
         """The settings that ask for more than the budget has for them."""
@@ -115,6 +131,17 @@ class MemoryPlan:
         _log.info(
             "memory_budget", budget_bytes=self.budget, limit_bytes=limit, limit_source=source, parts=parts
         )
+        fitting = self.send_buffer_fitting()
+        if fitting is not None:
+            _log.warning(
+                "socket_buffers_above_limit",
+                send_buffer_bytes=self.send_buffer,
+                fitting_bytes=fitting,
+                limit_bytes=limit,
+                limit_source=source,
+                remedy=f"Set the third number of net.ipv4.tcp_wmem to {fitting} or less in the server's "
+                f"network namespace, or raise the limit: {_SILENT_CLIENTS} clients that do not read can fill it.",
+            )
         for reduced in self.reduces(loaded.settings):
             if loaded.origins[reduced.key] != DEFAULT_ORIGIN:
                 _log.warning(
@@ -126,7 +153,7 @@ class MemoryPlan:
                 )
 
 
-def plan_memory(settings: Settings, limit: MemoryLimit, shards: int) -> MemoryPlan:
+def plan_memory(settings: Settings, limit: MemoryLimit, shards: int, send_buffer: int) -> MemoryPlan:
     """The budget below a limit, and what each shard may have of it."""
     budget = budget_bytes(limit, settings.memory.budget)
-    return MemoryPlan(limit, budget, shards, divide(budget, shards, settings))
+    return MemoryPlan(limit, budget, shards, divide(budget, shards, settings), send_buffer)

@@ -19,7 +19,7 @@ from server_ng.bootstrap.engine_settings import engine_settings
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.founding_room import check_founding_room
 from server_ng.bootstrap.leasing import access_of
-from server_ng.bootstrap.memory import memory_limit
+from server_ng.bootstrap.memory import memory_limit, send_buffer_max
 from server_ng.bootstrap.memory_budget import plan_memory
 from server_ng.bootstrap.runtime_files import RuntimeFiles
 from server_ng.config import DEFAULT_ORIGIN, Address, Loaded, Settings
@@ -69,7 +69,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     connections = connections_within(
         probe["descriptors"], settings.connections.max, len(cpus), settings.storage.journal.files_max
     )
-    memory = plan_memory(settings, memory_limit(), len(cpus))
+    memory = plan_memory(settings, memory_limit(), len(cpus), send_buffer_max())
     memory.tell(loaded)
     observe = _listen(loaded)
     control = _bind_control(settings, directory)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server_ng.bootstrap.memory import MemoryLimit, group_limits, memory_limit
+from server_ng.bootstrap.memory import MemoryLimit, group_limits, memory_limit, send_buffer_max
 
 _MIB = 1 << 20
 _UNLIMITED_V1 = "9223372036854771712"
@@ -119,3 +119,19 @@ def test_without_proc_the_machine_is_the_limit(tmp_path: Path) -> None:
 
 def test_this_machine_has_a_limit() -> None:
     assert 0 < memory_limit().bytes <= memory_limit(Path("/nowhere")).bytes
+
+
+def test_sockets_count_against_a_limit_of_version_2_alone(kernel: Kernel) -> None:
+    kernel.shows("5:memory:/one\n0::/two\n", [_V2, _V1])
+    kernel.limits("sys/fs/cgroup/memory/one", memory_limit_in_bytes=str(128 * _MIB))
+    kernel.limits("sys/fs/cgroup/two", memory_max=str(256 * _MIB))
+    found = {limit.bytes: limit.has_sockets for limit in group_limits(kernel.root)}
+    assert found == {128 * _MIB: False, 256 * _MIB: True}
+
+
+@pytest.mark.parametrize(("text", "expected"), [("4096\t16384\t4194304\n", 4 * _MIB), ("", 0), ("a b c", 0)])
+def test_the_largest_send_buffer_is_the_third_number(tmp_path: Path, text: str, expected: int) -> None:
+    assert send_buffer_max(tmp_path) == 0
+    (tmp_path / "proc/sys/net/ipv4").mkdir(parents=True)
+    (tmp_path / "proc/sys/net/ipv4/tcp_wmem").write_text(text)
+    assert send_buffer_max(tmp_path) == expected

@@ -64,14 +64,35 @@ def test_a_large_machine_has_what_the_settings_say() -> None:
     memory = divide(4 * _GIB, 1, Settings())
     assert (memory.poll_cache, memory.unflushed) == (512 * _MIB, 64 * _MIB)
     assert (memory.replies, memory.poll_reads) == (512 * _MIB, 256 * _MIB)
-    assert list(plan_memory(Settings(), MemoryLimit(24 * _GIB, "machine"), 1).reduces(Settings())) == []
+    assert (
+        list(plan_memory(Settings(), MemoryLimit(24 * _GIB, "machine"), 1, 4 * _MIB).reduces(Settings()))
+        == []
+    )
 
 
 def test_settings_that_exceed_their_part_are_named() -> None:
     settings = _settings(poll={"cache_bytes_max": 100 * _MIB, "reply_bytes_max": 4 * _MIB})
-    plan = plan_memory(settings, MemoryLimit(256 * _MIB, "machine"), 2)
+    plan = plan_memory(settings, MemoryLimit(256 * _MIB, "machine"), 2, 4 * _MIB)
     assert list(plan.reduces(settings)) == [
         Reduced("poll.cache_bytes_max", 100 * _MIB, 12 * _MIB),
         Reduced("partition.unflushed_bytes_max", 64 * _MIB, 8 * _MIB),
         Reduced("poll.reply_bytes_max", 4 * _MIB, 2 * _MIB),
     ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "has_sockets", "send_buffer", "fitting"),
+    [
+        (256 * _MIB, True, 4 * _MIB, 32 * _MIB // 100),
+        (256 * _MIB, True, 256 << 10, None),
+        (256 * _MIB, False, 4 * _MIB, None),
+        (200 * _MIB, True, 4 * _MIB, 64 << 10),
+        (4 * _GIB, True, 4 * _MIB, None),
+        (256 * _MIB, True, 0, None),
+    ],
+)
+def test_send_buffers_that_can_fill_the_limit_are_told(
+    limit: int, has_sockets: bool, send_buffer: int, fitting: int | None
+) -> None:
+    found = MemoryLimit(limit, "/sys/fs/cgroup/memory.max", has_sockets)
+    assert plan_memory(Settings(), found, 1, send_buffer).send_buffer_fitting() == fitting

@@ -140,7 +140,8 @@ class MemoryPlan:
                 limit_bytes=limit,
                 limit_source=source,
                 remedy=f"Set the third number of net.ipv4.tcp_wmem to {fitting} or less in the server's "
-                f"network namespace, or raise the limit: {_SILENT_CLIENTS} clients that do not read can fill it.",
+                f"network namespace, or raise the limit: {_SILENT_CLIENTS} clients that do not read can "
+                "fill it.",
             )
         for reduced in self.reduces(loaded.settings):
             if loaded.origins[reduced.key] != DEFAULT_ORIGIN:

@@ -31,11 +31,13 @@ pub enum Plant {
     RingReusedEarly,
     /// A primary counts one acknowledgement too few as a quorum.
     SmallQuorum,
+    /// A survey of a damaged segment fences nothing.
+    UnfencedSurvey,
 }
 
 impl Plant {
     /// Every bug.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::AckBeforeSync,
         Self::TruncateOnDamage,
         Self::ReusedOffset,
@@ -49,6 +51,7 @@ impl Plant {
         Self::IndexTrusted,
         Self::RingReusedEarly,
         Self::SmallQuorum,
+        Self::UnfencedSurvey,
     ];
 
     /// The bug of this name, as `Debug` gives it.
@@ -60,7 +63,7 @@ impl Plant {
     /// Where the bug is.
     #[cfg(feature = "plants")]
     pub(crate) const fn place(self) -> ng_shard::log::Plant {
-        use ng_shard::log::Plant::{Journal, Partition, Replica, TruncateOnDamage};
+        use ng_shard::log::Plant::{Journal, Partition, Replica, Store, TruncateOnDamage};
         use ng_storage::journal::Plant as Disk;
         use ng_vsr::Plant as Vsr;
         match self {
@@ -77,6 +80,7 @@ impl Plant {
             Self::IndexTrusted => Journal(Disk::VouchesUnsynced),
             Self::RingReusedEarly => Journal(Disk::RingReusedEarly),
             Self::SmallQuorum => Replica(Vsr::SmallQuorum),
+            Self::UnfencedSurvey => Store(ng_storage::store::Plant::UnfencedSurvey),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Every planted bug is found, by worlds that hold without it.
 #![cfg(feature = "plants")]
 
+use ng_sim::damage::Damage;
 use ng_sim::plan::Fault::{self, Cut, FullDisk, Kill, Loss, PowerCut, Reordering, Rot, Wipe, WriteError};
 use ng_sim::plan::{Draw, Plan};
 use ng_sim::plants::Plant;
@@ -19,20 +20,23 @@ struct Found {
     stage: Option<&'static Stage>,
 }
 
-/// Nodes, kinds of faults and milliseconds between two, for a bug that needs more of them than a world has on average.
+/// Nodes, kinds of faults and milliseconds between two, for a bug that needs more of them than a world has on average; or
+/// damage of a file.
 struct Stage {
     nodes: u8,
     faults: &'static [Fault],
     between_faults: u64,
+    damage: &'static [Damage],
 }
 
-const QUARREL: Stage = Stage { nodes: 3, faults: &[Kill, Cut, Loss], between_faults: 150 };
-const DARKNESS: Stage = Stage { nodes: 1, faults: &[PowerCut], between_faults: 150 };
-const ROTTEN: Stage = Stage { nodes: 3, faults: &[Rot, PowerCut], between_faults: 100 };
+const QUARREL: Stage = Stage { nodes: 3, faults: &[Kill, Cut, Loss], between_faults: 150, damage: &[] };
+const DARKNESS: Stage = Stage { nodes: 1, faults: &[PowerCut], between_faults: 150, damage: &[] };
+const ROTTEN: Stage = Stage { nodes: 3, faults: &[Rot, PowerCut], between_faults: 100, damage: &[] };
 const REPLACED: Stage =
-    Stage { nodes: 3, faults: &[Wipe, PowerCut, Kill, Loss, Reordering], between_faults: 150 };
-const FAILING: Stage = Stage { nodes: 3, faults: &[WriteError], between_faults: 700 };
-const CRAMPED: Stage = Stage { nodes: 1, faults: &[Kill, FullDisk], between_faults: 2_000 };
+    Stage { nodes: 3, faults: &[Wipe, PowerCut, Kill, Loss, Reordering], between_faults: 150, damage: &[] };
+const FAILING: Stage = Stage { nodes: 3, faults: &[WriteError], between_faults: 700, damage: &[] };
+const CRAMPED: Stage = Stage { nodes: 1, faults: &[Kill, FullDisk], between_faults: 2_000, damage: &[] };
+const SPOILT: Stage = Stage { nodes: 1, faults: &[], between_faults: 1_000, damage: &Damage::ALL };
 
 const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::AckBeforeSync, seed: 3, stage: Some(&DARKNESS) },
@@ -48,6 +52,7 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::IndexTrusted, seed: 1, stage: Some(&DARKNESS) },
     Found { plant: Plant::RingReusedEarly, seed: 3, stage: Some(&CRAMPED) },
     Found { plant: Plant::SmallQuorum, seed: 1, stage: Some(&QUARREL) },
+    Found { plant: Plant::UnfencedSurvey, seed: 8, stage: Some(&SPOILT) },
 ];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
@@ -63,7 +68,8 @@ impl Found {
         let bad_disk = stage.faults.iter().any(|fault| matches!(fault, Rot | Wipe));
         let bad_disk = bad_disk.then_some(u8::try_from(seed % 3).expect("below three"));
         let drawn = Plan { drops: false, ..Plan::draw(Draw::Calm, seed, Some(stage.nodes)) };
-        Plan { faults: stage.faults.to_vec(), between_faults: stage.between_faults, bad_disk, ..drawn }
+        let (faults, damage) = (stage.faults.to_vec(), stage.damage.to_vec());
+        Plan { faults, between_faults: stage.between_faults, damage, bad_disk, ..drawn }
     }
 
     /// The first world that fails for the bug, and holds without it.
@@ -112,6 +118,7 @@ each_is_found! {
     index_trusted: IndexTrusted,
     ring_reused_early: RingReusedEarly,
     small_quorum: SmallQuorum,
+    unfenced_survey: UnfencedSurvey,
 }
 
 #[test]

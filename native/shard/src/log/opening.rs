@@ -241,6 +241,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             silent: Vec::new(),
         };
         log.planted.in_journal(&mut log.journal);
+        log.planted.in_store(&mut log.storing.store);
         log
     }
 

@@ -6,6 +6,7 @@ use ng_io::Environment;
 use ng_partition::Partition;
 use ng_storage::journal::PrepareJournal;
 use ng_storage::journal::recovery::{Loss, RecoveredGroup};
+use ng_storage::store::SegmentStore;
 use ng_vsr::{Directory, Effects, Replica, Setup, Ticks, UnsoundSetup};
 
 #[cfg(feature = "plants")]
@@ -25,6 +26,8 @@ pub enum Plant {
     Partition(ng_partition::Plant),
     /// In the journal.
     Journal(ng_storage::journal::Plant),
+    /// In the store of segments.
+    Store(ng_storage::store::Plant),
     /// What the journal lost, and every view of which the body is lost, counts as never written; so does, in every vote, a
     /// prepare whose body is lost.
     TruncateOnDamage,
@@ -54,6 +57,12 @@ impl Planted {
     pub(super) fn in_journal(self, journal: &mut PrepareJournal) {
         if let Some(Plant::Journal(bug)) = self.bug {
             journal.plant(bug);
+        }
+    }
+
+    pub(super) const fn in_store(self, store: &mut SegmentStore) {
+        if let Some(Plant::Store(bug)) = self.bug {
+            store.plant(bug);
         }
     }
 
@@ -92,6 +101,8 @@ impl Planted {
 #[allow(clippy::unused_self, reason = "the shape of the build that can plant bugs")]
 impl Planted {
     pub(super) const fn in_journal(self, _journal: &mut PrepareJournal) {}
+
+    pub(super) const fn in_store(self, _store: &mut SegmentStore) {}
 
     pub(super) fn open_replica(
         self,

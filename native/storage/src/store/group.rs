@@ -10,6 +10,7 @@ use super::fetch::Fetch;
 use super::flush::Trash;
 use super::opening::Opening;
 use super::plan::{Plan, PlanFault, Step};
+use super::plant::Planted;
 use super::swap::{Staging, SwapOrder, Swapping};
 use super::tail::Tail;
 use super::verification::{Closing, Verification};
@@ -72,6 +73,7 @@ pub(super) struct Group {
     pub(super) rolls: bool,
     pub(super) pending_messages: u64,
     pub(super) batch_bytes_max: u64,
+    pub(super) planted: Planted,
     /// A segment that is being verified, between two pieces.
     pub(super) verification: Option<Box<Verification>>,
     /// Whether the next piece may be verified though nobody waits for it.
@@ -210,7 +212,7 @@ impl Running {
 }
 
 impl Group {
-    pub(super) fn new(id: u64, node: u128, home: GroupHome, batch_bytes_max: u64) -> Self {
+    pub(super) fn new(id: u64, node: u128, home: GroupHome, batch_bytes_max: u64, planted: Planted) -> Self {
         let listed = SegmentsFile {
             node,
             group: id,
@@ -254,6 +256,7 @@ impl Group {
             rolls: false,
             pending_messages: 0,
             batch_bytes_max,
+            planted,
             verification: None,
             verify_now: false,
             distrusted: false,

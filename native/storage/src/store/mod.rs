@@ -19,6 +19,7 @@ mod opening;
 mod ownership;
 mod places;
 pub mod plan;
+mod plant;
 mod readers;
 mod rebuild;
 mod received;
@@ -46,6 +47,8 @@ pub use cut::{CutSegments, NoCut};
 pub use export::{ExportPlan, ExportedFile};
 pub use fetch::{Fetch, Fetched};
 pub use locate::{LastBegin, Sought};
+#[cfg(feature = "plants")]
+pub use plant::Plant;
 pub use readers::READERS;
 pub use rebuild::{FileFound, list_files};
 pub use received::{ReceivedBatches, Whole};

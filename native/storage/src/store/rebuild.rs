@@ -10,6 +10,7 @@ use super::Vouched;
 use super::group::Group;
 use super::lost::{Lost, closed, placeholder};
 use super::plan::Step;
+use super::plant::Planted;
 use super::survey::{Expected, Survey, Surveyed};
 use super::tail::Tail;
 use crate::PAGE;
@@ -64,6 +65,7 @@ pub(super) struct Rebuild {
     found: Vec<(Candidate, Content)>,
     survey: Option<Box<Survey>>,
     batch_bytes_max: u64,
+    planted: Planted,
 }
 
 impl Rebuild {
@@ -104,7 +106,8 @@ impl Rebuild {
         candidates.sort_unstable_by_key(|candidate| (candidate.base_offset, candidate.generation));
         candidates.reverse();
         let (found, survey) = (Vec::new(), None);
-        Self { listed, group: group.id, vouched, candidates, found, survey, batch_bytes_max }
+        let planted = group.planted;
+        Self { listed, group: group.id, vouched, candidates, found, survey, batch_bytes_max, planted }
     }
 
     /// What is to be read next.
@@ -132,7 +135,8 @@ impl Rebuild {
                     None => survey.fail(candidate.bytes),
                 };
                 if ended && let Some(survey) = self.survey.take() {
-                    self.settle(candidate, Content::Surveyed(Box::new(survey.finish())));
+                    let surveyed = self.planted.in_survey(survey.finish());
+                    self.settle(candidate, Content::Surveyed(Box::new(surveyed)));
                 }
             }
         }

@@ -10,6 +10,7 @@ use super::flush::Trash;
 use super::group::{Group, Order, Phase, Running};
 use super::opening::{Opening, OpeningRules};
 use super::plan::{Plan, PlanFault, PlanResult};
+use super::plant::Planted;
 use super::readers::Readers;
 use super::rebuild::FileFound;
 use super::reserve::Reserve;
@@ -49,6 +50,7 @@ pub struct SegmentStore {
     /// Groups of which a start trusted something, in the order in which it is verified.
     pub(super) unverified: VecDeque<u64>,
     pub(super) verify_at: Option<Instant>,
+    planted: Planted,
 }
 
 /// Who works in a lane.
@@ -81,7 +83,14 @@ impl SegmentStore {
             reserve,
             unverified: VecDeque::new(),
             verify_at: None,
+            planted: Planted::default(),
         }
+    }
+
+    /// Plants a bug in every group that is opened from now on.
+    #[cfg(feature = "plants")]
+    pub const fn plant(&mut self, bug: super::Plant) {
+        self.planted.bug = Some(bug);
     }
 
     /// Looks at what a group's directory holds: the answer is [`Effect::Opened`] or [`Effect::Damaged`]. `vouched` is what
@@ -333,7 +342,8 @@ impl SegmentStore {
 
     pub(super) fn group(&mut self, group: u64) -> &mut Group {
         let (home, node, batch_bytes_max) = (&self.home, self.owner.node, self.limits.batch_bytes_max);
-        let new = || Group::new(group, node, home.group(group), batch_bytes_max);
+        let planted = self.planted;
+        let new = || Group::new(group, node, home.group(group), batch_bytes_max, planted);
         self.groups.entry(group).or_insert_with(new)
     }
 

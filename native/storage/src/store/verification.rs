@@ -192,7 +192,7 @@ impl Group {
         if is_missing {
             self.close_missing_file(&found.entry);
         } else {
-            self.close(found.entry, found.survey.finish());
+            self.close(found.entry, self.planted.in_survey(found.survey.finish()));
         }
         Ok(())
     }

@@ -1,0 +1,37 @@
+//! Known bugs that the simulator can plant, to see that its judges find them. Without the feature `plants` a build has
+//! none.
+
+use super::survey::Surveyed;
+
+/// A bug that can be planted.
+#[cfg(feature = "plants")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// A survey of a segment passes over damage, and no fence says what is lost there.
+    UnfencedSurvey,
+}
+
+/// Which bug is planted in a store.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Planted {
+    #[cfg(feature = "plants")]
+    pub(super) bug: Option<Plant>,
+}
+
+#[cfg(feature = "plants")]
+impl Planted {
+    pub(super) fn in_survey(self, surveyed: Surveyed) -> Surveyed {
+        match self.bug {
+            Some(Plant::UnfencedSurvey) => Surveyed { lost: Vec::new(), ..surveyed },
+            None => surveyed,
+        }
+    }
+}
+
+#[cfg(not(feature = "plants"))]
+#[allow(clippy::unused_self, reason = "the shape of the build that can plant bugs")]
+impl Planted {
+    pub(super) const fn in_survey(self, surveyed: Surveyed) -> Surveyed {
+        surveyed
+    }
+}

@@ -4,6 +4,7 @@ use ng_wire::replica::{Message, Op, Prepare, RequestPrepares, View};
 
 use crate::effect::{Drop, Effects};
 use crate::replica::{Replica, Status};
+use crate::setup::Limits;
 
 /// After so many rounds of repair that got nothing, it is asked from the other end for as many: nobody else may have the oldest
 /// place, and what stands here aside for it be the only copy. What is behind proves that, link by link.
@@ -130,7 +131,8 @@ impl Replica {
         let Asked::Full(of) = self.asked else { return };
         let head = self.window.head();
         let room = self.commit_min.plus(self.setup.limits.backlog).since(head);
-        let wanted = self.wanted_head().since(head).min(self.setup.limits.repair);
+        let Limits { repair, backlog, .. } = self.setup.limits;
+        let wanted = self.wanted_head().since(head).min(repair).min(backlog);
         if room >= wanted {
             self.asked = Asked::Nothing;
             self.go_on(of, head, effects);

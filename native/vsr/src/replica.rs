@@ -221,6 +221,12 @@ impl Replica {
         self.commit_max
     }
 
+    /// The first place behind what it executed whose operation is not here.
+    #[must_use]
+    pub fn lacks_from(&self) -> Op {
+        self.window.lacking_after(self.commit_min).0
+    }
+
     /// The last op of its log.
     #[must_use]
     pub fn head(&self) -> Op {

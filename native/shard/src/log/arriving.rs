@@ -71,7 +71,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let head = group.replica.head();
         let admits = group.replica.admits();
         let has_room = self.has_room(id, head.next(), body.len())
-            && (operation != LogOperation::Batch || self.leaves_room(id, head.next(), body.len()));
+            && (operation != LogOperation::Batch
+                || self.leaves_room(id, head.next(), body.len(), self.kept_from_batches()));
         self.hurry_checkpoint(id, head.next(), Role::Primary);
         if !has_room {
             self.journal.make_room();
@@ -102,12 +103,23 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Ok(())
     }
 
-    /// Whether the journal has room for more than a batch of so many bytes.
-    fn leaves_room(&self, id: u64, next: Op, bytes: usize) -> bool {
+    fn kept_from_batches(&self) -> usize {
+        KEPT_FROM_BATCHES.min(self.journal.body_bytes_max() / 4)
+    }
+
+    /// Whether the journal has room for a body of so many bytes and `kept` more.
+    fn leaves_room(&self, id: u64, next: Op, bytes: usize, kept: usize) -> bool {
         let (live, live_max) = self.journal.live_bytes();
-        let kept = KEPT_FROM_BATCHES.min(self.journal.body_bytes_max() / 4);
         self.has_room(id, next, (bytes + kept).min(self.journal.body_bytes_max()))
             && live + (bytes + kept) as u64 <= live_max
+    }
+
+    /// Whether a prepare of another node finds room. Only the operation that comes next may take what is left for the largest
+    /// one: a journal full of operations that cannot be committed without it would stay full.
+    fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
+        let comes_next = || self.groups.get(&id).is_none_or(|group| op <= group.replica.lacks_from());
+        self.leaves_room(id, op, bytes, self.journal.body_bytes_max())
+            || self.has_room(id, op, bytes) && comes_next()
     }
 
     /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`], and the journal takes
@@ -229,7 +241,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let mut kept = None;
         if let Message::Prepare(prepare) = &message {
             let header = prepare.header;
-            if !self.has_room(id, header.op, body.len()) {
+            if !self.has_room_for_prepare(id, header.op, body.len()) {
                 self.journal.make_room();
                 self.counts.dropped_full += 1;
                 return;

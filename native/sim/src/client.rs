@@ -40,6 +40,8 @@ pub(crate) struct Client {
     pub(crate) target: u8,
     /// When it was answered last.
     pub(crate) answered_at: u64,
+    /// It asks nothing new before.
+    pub(crate) due: u64,
 }
 
 /// What an answer was about: the group, the number of the request, and whether a retry must be told the same.
@@ -59,6 +61,7 @@ impl Client {
             ticket: None,
             target: 0,
             answered_at: 0,
+            due: 0,
         }
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::path::Path;
 
+use ng_io::Environment as _;
 use ng_io::simulated::{NetworkFaults, Random, SimulatedClock, SimulatedNetwork};
 use ng_shard::log::owner::METADATA;
 use ng_shard::log::{Fatal, LogAnswer, LogRequest, Outgoing, Ticket};
@@ -24,6 +25,10 @@ pub(crate) const SILENCE: u64 = 4_000;
 /// Milliseconds after which a client of a storm that waits for an answer looks whether to ask again. Where clients are many and
 /// requests few, it would otherwise have no time to find the primary.
 const RETRY: u64 = 50;
+
+/// Milliseconds within which a request is answered once everything has healed: to the node and back, to the other nodes and
+/// back, on the disks, and until its client looks.
+const ANSWER: u64 = 20 + RETRY;
 
 /// Rounds at one moment after which something is done over and over.
 const STILL_MAX: u64 = 100_000;
@@ -262,10 +267,15 @@ impl World {
 
     fn ask(&mut self, client: usize) {
         let now = self.now / MILLI;
+        if self.clients[client].due > now && !self.clients[client].is_waiting() {
+            self.at(self.clients[client].due * MILLI, Happening::Ask { client });
+            return;
+        }
         let nodes = self.plan.nodes();
         let spare = self.asked < self.plan.requests_max && now + SILENCE < self.plan.end;
         let asking = &mut self.clients[client];
-        if !asking.is_waiting() && spare {
+        let begins = !asking.is_waiting() && spare;
+        if begins {
             self.asked += 1;
             asking.begin(self.plan.conditions.payload_bytes, &mut self.random);
         }
@@ -283,12 +293,14 @@ impl World {
             }
         }
         // All clients together ask as often as the plan says; each waits for its answer first.
-        let mut pause = 1_000 * self.clients.len() as u64 / self.plan.rate;
-        if self.plan.draw == Draw::Storm && self.clients[client].is_waiting() {
+        let pause = 1_000 * self.clients.len() as u64 / self.plan.rate;
+        let mut pause = pause / 2 + self.random.below(pause.max(1)) + 1;
+        if self.plan.draw == Draw::Storm {
+            let asking = &mut self.clients[client];
+            asking.due = asking.due.max(now + if begins { pause } else { 0 });
             pause = pause.min(RETRY);
         }
-        let next = self.now + MILLI * (pause / 2 + self.random.below(pause.max(1)) + 1);
-        self.at(next, Happening::Ask { client });
+        self.at(self.now + MILLI * pause, Happening::Ask { client });
     }
 
     fn lost(&mut self) -> bool {
@@ -403,6 +415,13 @@ impl World {
         if node.is_up() {
             return Ok(());
         }
+        // A process that was killed while it started had moved its machine's time ahead. Where faults come faster than starts
+        // end, that time would run away from the world's, and the node would be down for the rest of it.
+        let ready = node.environment.now().as_nanos();
+        if self.plan.draw == Draw::Storm && ready > self.now {
+            self.at(ready, Happening::Start { node: number });
+            return Ok(());
+        }
         self.story.tell(self.now, || format!("node {number} starts"));
         match node.start(&self.plan) {
             Ok(()) => {}
@@ -459,7 +478,8 @@ impl World {
     }
 
     /// Nothing new is asked from now on. A metadata machine takes a while for each operation, so the slowest one gets the time
-    /// to execute everything that it has not executed yet, one operation for each registrant included.
+    /// to execute everything that it has not executed yet, one operation for each registrant included. Clients that wait for the
+    /// same group get the time to be answered one pipeline after the other.
     fn fall_silent(&mut self) {
         if self.plan.drops {
             self.end_dropping();
@@ -470,7 +490,10 @@ impl World {
             let executed = shard.log().status(METADATA).map_or(0, |status| status.commit_min.0);
             shard.log().metadata().time_for(last - executed)
         });
-        self.end = self.plan.end + backlogs.max().unwrap_or(0);
+        let waiting = |group| self.clients.iter().filter(|it| it.group() == group && it.is_waiting()).count();
+        let most = self.groups().into_iter().map(waiting).max().unwrap_or(0) as u64;
+        let answers = most.div_ceil(self.plan.conditions.log.pipeline) * ANSWER;
+        self.end = self.plan.end + backlogs.max().unwrap_or(0) + answers;
     }
 
     /// At the end all nodes have executed the same, everything, and every client was answered.
@@ -479,9 +502,9 @@ impl World {
             if self.is_halted(client.group()) {
                 continue;
             }
-            if client.is_waiting()
-                || (client.answered_at < self.plan.healed && self.plan.requests_max == u64::MAX)
-            {
+            // A client that was due to ask after all fell silent never asked.
+            let asked = client.due + SILENCE < self.plan.end && self.plan.requests_max == u64::MAX;
+            if client.is_waiting() || (client.answered_at < self.plan.healed && asked) {
                 return Err(Verdict(format!(
                     "client {number} still waits at the end: {client:?}; {}",
                     self.sketch()

@@ -190,8 +190,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.failed || self.checkpoint.stop == Stop::Done
     }
 
-    /// A stop that cannot wait for segments, because they or the journal find no space or they take too long, leaves the manifest of before in
-    /// force: everything that was acknowledged since is in the journal.
+    /// A stop that cannot wait for segments, because they take too long or they or the journal find no space, leaves the manifest
+    /// of before in force: everything that was acknowledged since is in the journal.
     fn leave_manifest_as_it_is(&mut self) {
         let Checkpoint { stop, round, impatient_at, .. } = &mut self.checkpoint;
         let stopping = matches!(stop, Stop::Wanted | Stop::LastRound);

@@ -82,6 +82,10 @@ def follow(refusal: Refusal, data: Path, backup: Path, *, has_copy: bool) -> Fol
         accepted = accept_losses(data)
         if accepted:
             return Followed(Remedy.ACCEPT, accepted)
+        # `recover` reads every shard, and may find in another one what the next start would find.
+        refused = list_losses(data).stderr
+        if _STRAYS.search(refused):
+            return _sort_out(refused, data, backup, has_copy=has_copy)
     delete = _DELETE.search(refusal.said)
     if delete is not None:
         Path(delete["path"]).unlink()

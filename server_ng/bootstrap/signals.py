@@ -1,15 +1,21 @@
-"""Signals: TERM and INT stop, a second one stops at once, HUP reads the configuration again."""
+"""Signals: TERM and INT stop, a second one stops at once, HUP reads the configuration again.
+
+Where the terminal that the server was started on is gone, HUP says so, and stops it.
+"""
 
 import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import Final
 
 from server_ng.process_signals import ProcessSignals
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["handle_signals"]
+
+_STDIN: Final = 0
 
 
 def handle_signals(
@@ -20,10 +26,11 @@ def handle_signals(
 ) -> None:
     """Handles signals on the loop, and first those that arrived before. Native threads have all blocked."""
     stopping = False
+    on_terminal = os.isatty(_STDIN)
 
     def handle(name: str) -> None:
         nonlocal stopping
-        if name == signal.SIGHUP.name:
+        if name == signal.SIGHUP.name and not (on_terminal and not os.isatty(_STDIN)):
             reload()
             return
         if stopping:

@@ -89,7 +89,8 @@ def serve_job(loaded: Loaded, job: Job) -> int:
 
 def _serve(loaded: Loaded, job: Job | None, log: TextIO, *, fresh: bool) -> int:
     logging = loaded.settings.system.logging
-    configure_logging(logging.level, logging.format, log)
+    # Of a job its answer is wanted, and what went wrong.
+    configure_logging(logging.level if job is None else "warn", logging.format, log)
     _log_start(loaded)
     for notice in loaded.warnings:
         _log.warning(notice.code, message=notice.message, keys=list(notice.keys))

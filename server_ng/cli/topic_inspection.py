@@ -44,7 +44,11 @@ def topic(
     from server_ng.bootstrap.stored_metadata import StoredError
 
     if not (path / "LAYOUT").exists():
-        print(f"server-ng: {path} is no data directory: it has no LAYOUT", file=sys.stderr)
+        print(
+            f"server-ng: {path.absolute()} is no data directory: it has no LAYOUT. Name the server's "
+            "configuration with --config, or the directory with --set system.path=DIRECTORY.",
+            file=sys.stderr,
+        )
         return ExitStatus.CONFIGURATION
     try:
         taken = DataDirectory.take(path, path)

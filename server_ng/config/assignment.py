@@ -157,7 +157,8 @@ def _take_foreign(name: str, raw: str, into: Findings) -> None:
         into.add_iggy(name, entry, raw, f"env {name}")
     elif not name.startswith(FOREIGN_VARIABLES):
         text = _printable(name)
-        hint = nearest(name, _iggy_variables())
+        own = _own_variables().get(name.removeprefix("IGGY_"))
+        hint = f"Did you mean {own}?" if own is not None else nearest(name, _iggy_variables())
         into.notices.append(
             Notice("unknown_variable", f"{text}: there is no such variable. {hint}".rstrip(), (text,))
         )
@@ -173,6 +174,13 @@ def _all_keys() -> Iterator[str]:
     yield from leaves()
     yield from IGGY_KEYS
     yield from moved_keys()
+
+
+@cache
+def _own_variables() -> Mapping[str, str]:
+    """Variables of settings that Iggy does not have, by what theirs would be called."""
+    ours = (name for name in keys_by_variable() if name.startswith(OWN_PREFIX))
+    return {name.removeprefix(OWN_PREFIX).replace(_PART, "_"): name for name in ours}
 
 
 def _iggy_variables() -> Iterator[str]:

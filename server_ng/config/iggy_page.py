@@ -13,7 +13,8 @@ _HEAD: Final = """\
 # Coming from Iggy: what becomes of its configuration
 
 `server-ng serve --config FILE` reads the file of an Iggy 0.9 server, and `IGGY_CONFIG_PATH` names it as
-well. A variable is `IGGY_` and the key in capitals with `_` for each point; it wins over the file, and an
+well. A variable is `IGGY_` and the key in capitals with `_` for each point (`SERVER_NG__` and `__` for a
+setting that Iggy lacks: `SERVER_NG__LEASES__COUNT_MAX`); it wins over the file, and an
 empty one is passed over. `server-ng config check` says what a configuration leads to, without a start. This
 page is generated: `server-ng config iggy` prints it.
 

@@ -141,9 +141,11 @@ def _leased(chosen: argparse.Namespace) -> Iterator[HeldLease]:
         # Workers of a cluster begin in folders of their own.
         yield HeldLease(chosen.lease.resolve(), Lease.read(chosen.lease))
         return
-    stream, slash, topic = (chosen.topic or "").partition("/")
-    if chosen.control is None or not slash:
+    if chosen.control is None or chosen.topic is None:
         raise OptionError("give --lease DIRECTORY, or --control SOCKET and --topic STREAM/TOPIC")
+    stream, slash, topic = chosen.topic.partition("/")
+    if not (stream and slash and topic):
+        raise OptionError(f'--topic: {chosen.topic!r} is not "stream/topic"')
     with held(chosen.control, stream, topic) as lease:
         yield lease
 

@@ -239,7 +239,8 @@ def _object(option: str, text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise OptionError(f"{option}: {text!r} is not JSON: {error}") from error
+        words = "earliest, latest or " if option in {"startingOffsets", "endingOffsets"} else ""
+        raise OptionError(f"{option}: {text!r} is not {words}JSON: {error}") from error
     if not isinstance(found, dict):
         raise OptionError(f"{option}: {text!r} is not a JSON object")
     return found

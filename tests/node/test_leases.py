@@ -250,6 +250,7 @@ def test_the_command_cuts_whether_the_server_runs_or_not(node: Node, end: str) -
     assert lease_command(node.data, "release", path.name).returncode == 0
     assert not path.exists()
     if end != "runs":
+        assert refused.stderr.count("\n") == 1, refused.stderr
         node.restart()
         with topic_client(node) as client:
             assert polled(client) == before

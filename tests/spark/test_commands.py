@@ -206,6 +206,8 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert "not a lease" in capsys.readouterr().err
     assert main(["verify"]) == 78
     assert "give --lease" in capsys.readouterr().err
+    assert main(["verify", "--control", str(tmp_path), "--topic", "events"]) == 78
+    assert """--topic: 'events' is not "stream/topic\"""" in capsys.readouterr().err
     assert main(["no-such-job"]) == 78
     assert main(["--help"]) == 0
     capsys.readouterr()

@@ -20,6 +20,7 @@ from server_ng.spark.options import Options
             "endingOffsets, endingTimestamp and endingOffsetsByTimestamp exclude each other",
         ),
         ({"startingOffsetsByTimestampStrategy": "first"}, "'first' is none of latest, error"),
+        ({"startingOffsets": "oldest"}, "startingOffsets: 'oldest' is not earliest, latest or JSON"),
         ({"maxTriggerDelay": "soon"}, "maxTriggerDelay: 'soon' is not a time as 500ms, 30s, 15m or 1h"),
         ({"cutIntervalMillis": "0"}, "cutIntervalMillis: '0' is not a number"),
     ],

@@ -167,6 +167,11 @@ def test_an_unknown_variable_of_iggy_is_a_warning_with_the_nearest_name() -> Non
     assert "Did you mean IGGY_TCP_ADDRESS?" in notice.message
 
 
+def test_a_setting_that_iggy_lacks_has_a_variable_of_its_own() -> None:
+    (notice,) = load(None, {"IGGY_LEASES_COUNT_MAX": "3"}, []).warnings
+    assert "Did you mean SERVER_NG__LEASES__COUNT_MAX?" in notice.message
+
+
 def test_ten_faults_are_reported_at_once_and_each_says_where(write: Write) -> None:
     file = write(
         """

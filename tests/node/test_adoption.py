@@ -14,6 +14,7 @@ import pytest
 
 from server_ng.segments.lease import Lease
 from server_ng.segments.verify import verify
+from server_ng.wire.tables import ErrorCode
 from tests.support.batches import batch
 from tests.support.compaction import Offer, compact, sealed
 from tests.support.control import Control
@@ -26,6 +27,7 @@ PLACE: Final = Place("compacted", "keys")
 SHARDS: Final = {"system.sharding.cpu_allocation": "2", "system.sharding.pin_cores": "false"}
 PARTITION: Final = 1
 BATCH: Final = 8
+BUSY: Final = ErrorCode.TRANSIENT_NOT_ACCEPTED
 KILLS: Final = 60 if LONG else 8
 SEED: Final = int(os.environ.get("NG_SEED", "1"))
 
@@ -38,7 +40,10 @@ def topic_client(node: Node) -> TopicClient:
 def fill(client: TopicClient, batches: int, size: int = 8_000) -> None:
     """Sends batches of eight messages."""
     for number in range(batches):
-        reply = client.send(PLACE, PARTITION, batch([b"x" * size] * BATCH, number * BATCH + 1), BATCH)
+        content = batch([b"x" * size] * BATCH, number * BATCH + 1)
+        # While the second file of the journal is still being made, the first may have no room.
+        while (reply := client.send(PLACE, PARTITION, content, BATCH)).status == BUSY:
+            pass
         assert reply.status == 0, reply
 
 

@@ -71,6 +71,9 @@ pub enum Event {
         /// Which replica.
         from: u8,
     },
+    /// Prepares that were not passed on for want of room would find it now: what lacks is asked for, without waiting for the
+    /// timer.
+    RoomAgain,
     /// A replica said that it has the group now.
     Opened {
         /// Which replica.

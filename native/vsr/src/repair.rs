@@ -74,6 +74,13 @@ impl Replica {
         }
     }
 
+    /// Asks the primary for the oldest places that lack, whatever it was asked for before: that may be what found no room.
+    pub(crate) fn repair_from_primary(&mut self, effects: &mut Effects) {
+        if self.lacks_something() && !self.is_primary() {
+            self.go_on(self.setup.primary(self.view), self.commit_min, effects);
+        }
+    }
+
     fn ask(&self, of: u8, first: Op, last: Op, effects: &mut Effects) {
         if of != self.me() && self.fetching.is_none() {
             let request = RequestPrepares { view: self.view, first, last };

@@ -181,6 +181,7 @@ impl Replica {
             Event::Opened { from } if from < self.setup.replicas => self.absent.remove(from),
             Event::NotOpen { .. } | Event::Opened { .. } => effects.dropped(Drop::Foreign),
             Event::Checkpointed(op) => self.on_checkpointed(op, now, effects),
+            Event::RoomAgain => self.repair_from_primary(effects),
             Event::PrimarySilent => self.on_primary_silent(effects),
             Event::Tick => {}
         }

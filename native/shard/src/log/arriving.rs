@@ -116,7 +116,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Whether a prepare of another node finds room. Only the operation that comes next may take what is left for the largest
     /// one: a journal full of operations that cannot be committed without it would stay full.
-    fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
+    pub(super) fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
         let comes_next = || self.groups.get(&id).is_none_or(|group| op <= group.replica.lacks_from());
         self.leaves_room(id, op, bytes, self.journal.body_bytes_max())
             || self.has_room(id, op, bytes) && comes_next()
@@ -243,6 +243,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let header = prepare.header;
             if !self.has_room_for_prepare(id, header.op, body.len()) {
                 self.journal.make_room();
+                self.turned_away.add(id, header.op, body.len());
                 self.counts.dropped_full += 1;
                 return;
             }

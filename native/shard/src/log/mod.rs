@@ -39,6 +39,7 @@ mod state;
 mod storing;
 mod transfer;
 mod transfer_head;
+mod turned_away;
 mod wheel;
 
 pub use adopting::{Adoption, AdoptionEnd};

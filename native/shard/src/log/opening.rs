@@ -1,8 +1,9 @@
 //! From what lies on the disk to groups that speak.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
 
-use ng_io::{Driver, Environment};
+use ng_io::{Driver, Environment, Handle};
 use ng_partition::{Partition, PartitionLimits};
 use ng_storage::data_directory::OpenedShard;
 use ng_storage::home::Home;
@@ -40,6 +41,7 @@ use super::shard_log::{LogCounts, LogIdentity, ShardLog, ticks};
 use super::state::{metadata_at, partition_at};
 use super::storing::Storing;
 use super::transfer::Transfers;
+use super::turned_away::TurnedAway;
 use super::wheel::Wheel;
 
 /// The epoch of the configuration that every group begins with.
@@ -108,6 +110,13 @@ impl<E: Environment, M> LogParts<E, M> {
     pub const fn tokens(store_limits: &StoreLimits) -> u64 {
         1 + store_lanes(store_limits) as u64 + READ_TOKENS
     }
+}
+
+/// Writes the manifests of a journal whose superblock is open already.
+fn manifest_shell(first_token: u64, superblock: PathBuf, open: Handle) -> PlanShell {
+    let mut shell = PlanShell::new(first_token, 1, 4, false);
+    shell.keep(superblock, open);
+    shell
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
@@ -183,8 +192,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     ) -> Self {
         let now = ticks(driver.now());
         let first_block = shard.recovered.next_sequence();
-        let mut manifest_shell = PlanShell::new(files.manifest_token, 1, 4, false);
-        manifest_shell.keep(shard.home.superblock(), shard.superblock_file);
+        let manifest_shell =
+            manifest_shell(files.manifest_token, shard.home.superblock(), shard.superblock_file);
         let writer = ManifestWriter::new(shard.home, shard.superblocks);
         let mut journal_effects = Vec::new();
         let journal = PrepareJournal::resume(
@@ -211,6 +220,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             held: Held::new(),
             promised: Held::new(),
             reads: files.reads,
+            turned_away: TurnedAway::default(),
             work: VecDeque::new(),
             executable: BTreeSet::new(),
             transfers: Transfers::default(),

@@ -22,8 +22,11 @@ use super::transfer_head::TransferHead;
 /// States that are kept for others at a time.
 const EXPORTS_MAX: usize = 4;
 
-/// Beats after which a state that nobody asks for any more is dropped.
+/// Periods of resending after which a state that nobody asks for any more is dropped.
 const EXPORT_PATIENCE: Ticks = 50;
+
+/// The same where another node waits for its place: whoever still wants it has asked for a piece several times in so long.
+const CROWDED_PATIENCE: Ticks = 4;
 
 /// What tells the questions of an export to the segments from those of polls.
 const ASKER: u64 = 1 << 63;
@@ -131,14 +134,16 @@ impl Exports {
         asker & ASKER != 0
     }
 
-    /// Whether another can be kept; one that has been sent to its end makes room.
-    fn has_room(&mut self) -> bool {
-        if self.all.len() >= EXPORTS_MAX {
-            let ended = self.all.iter().find(|(_, export)| export.ended).map(|(key, _)| *key);
-            ended.is_some_and(|key| self.all.remove(&key).is_some())
-        } else {
-            true
+    /// Whether another can be kept. If there are as many as may be, the one makes room that was sent to its end or was not asked
+    /// for since `quiet_since`.
+    fn has_room(&mut self, quiet_since: Ticks) -> bool {
+        if self.all.len() < EXPORTS_MAX {
+            return true;
         }
+        let is_over = |export: &Export| export.ended || export.asked < quiet_since;
+        let over = self.all.iter().filter(|(_, export)| is_over(export));
+        let longest = over.min_by_key(|(_, export)| export.asked).map(|(key, _)| *key);
+        longest.is_some_and(|key| self.all.remove(&key).is_some())
     }
 
     /// The oldest anchor of the states of a group that others are fetching: what follows it they will ask for.
@@ -204,7 +209,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 return;
             }
             self.exports.all.remove(&(to, id));
-            if !self.exports.has_room() {
+            if !self.exports.has_room(self.now.saturating_sub(CROWDED_PATIENCE * self.identity.timing.resend))
+            {
+                // Another node may have room.
+                self.say_gone(to, id, fetch.nonce);
                 return;
             }
             let Some((anchor, stage)) = self.gather(id, fetch) else { return };
@@ -451,6 +459,28 @@ mod tests {
         assert_eq!(gathered.kept_from(&[file(47)]), 47);
         assert_eq!(gathered.kept_from(&[]), 67);
         assert_eq!(Gathered { last_offset: None, first_offset: 0, ..gathered }.kept_from(&[]), 0);
+    }
+
+    /// Nodes that gave up fetching kept others from a state for 50 periods of resending, and those were told nothing.
+    #[test]
+    fn a_state_that_nobody_asks_for_makes_room() {
+        let export = |asked, ended| {
+            let stage = Stage::Gathering(gathered());
+            Export { nonce: 1, asked, anchor: Op(9), stage, ended }
+        };
+        let mut exports = Exports::default();
+        for (to, asked) in (0..).zip([70, 50, 60]) {
+            assert!(exports.has_room(0));
+            exports.all.insert((to, 7), export(asked, false));
+        }
+        exports.all.insert((3, 7), export(90, false));
+        assert!(!exports.has_room(50), "each was asked for since then");
+        assert!(exports.has_room(61));
+        assert!(!exports.all.contains_key(&(1, 7)), "the one that was asked for least recently makes room");
+        exports.all.insert((1, 7), export(95, true));
+        assert!(exports.has_room(50));
+        assert!(!exports.all.contains_key(&(1, 7)), "it was sent to its end");
+        assert_eq!(exports.all.len(), 3);
     }
 
     #[test]

@@ -29,6 +29,7 @@ use super::retention::Retention;
 use super::serving::Exports;
 use super::storing::Storing;
 use super::transfer::Transfers;
+use super::turned_away::TurnedAway;
 use super::wheel::Wheel;
 
 /// Who this shard is, and what its groups have in common.
@@ -121,6 +122,7 @@ pub struct ShardLog<E: Environment, M> {
     /// Messages to other nodes that wait until a promise cannot be forgotten, each with the block that it waits for then.
     pub(super) promised: Held<(u64, Waits)>,
     pub(super) reads: Reads,
+    pub(super) turned_away: TurnedAway,
     pub(super) work: VecDeque<Work>,
     /// Groups whose execution may go on.
     pub(super) executable: BTreeSet<u64>,
@@ -210,6 +212,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.tend_checkpoint(driver);
         self.perform_store(driver);
         self.perform_journal(driver);
+        self.ask_for_turned_away();
         self.leave_mark_when_quiet(driver);
     }
 

@@ -89,6 +89,29 @@ fn the_next_places_are_asked_of_whoever_answered() {
     assert!(!hand.sent(1).contains(&&next), "one copy is enough");
 }
 
+/// A journal that takes a few prepares at a time got no more than these in each period of the timer.
+#[test]
+fn what_found_no_room_is_asked_for_once_it_would() {
+    let (mut hand, log) = lagging(12);
+    for (here, lacks) in [(0, 1..=4), (2, 3..=6)] {
+        for header in &log[1..=here] {
+            hand.prepare(1, View(1), *header);
+        }
+        hand.step(Event::RoomAgain);
+        let (first, last) = (Op(*lacks.start()), Op(*lacks.end()));
+        let request = Message::RequestPrepares(RequestPrepares { view: View(1), first, last });
+        assert_eq!(hand.sent(1), [&request], "whatever was asked for before");
+        assert!(hand.sent(2).is_empty(), "one copy is enough");
+    }
+}
+
+#[test]
+fn room_is_no_reason_to_ask_where_nothing_lacks() {
+    let mut hand = Hand::backup(&log()[..2], Op(1));
+    hand.step(Event::RoomAgain);
+    assert!(hand.sent(1).is_empty() && hand.sent(2).is_empty());
+}
+
 #[test]
 fn a_full_backlog_is_asked_on_for_once_it_was_executed() {
     let (mut hand, log) = lagging(20);

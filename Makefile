@@ -37,6 +37,10 @@ SEEDS ?= 100
 SECONDS ?= 600
 # `make damage SEED=n TRIALS=m`.
 TRIALS ?= 2000
+# `make mutants CAMPAIGN=unit-tests MOST=50`.
+MOST ?= 1000000
+MUTANTS_TOOL := 27.1.0
+MUTANTS_PATH := $(CURDIR)/build/cargo-mutants/bin:$$PATH
 # `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
 GENERATED ?= .
 GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md docs/metrics.md
@@ -49,7 +53,7 @@ WHEEL_release = $(REMAP) $(MATURIN) build --release $(LOCKED) --strip
 WHEEL_ci = $(MATURIN) build $(CARGO_CI)
 DIST ?= dist
 
-.PHONY: build run spark test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants damage wheel release lock clean help preflight
+.PHONY: build run spark test test-native test-plants test-python test-machine rust-client lint fmt generate bench bench-load bench-spark fuzz sim sim-long sim-plants damage mutants wheel release lock clean help preflight
 
 # Tests start thousands of interpreters: where PYTHONDONTWRITEBYTECODE is set, each of them would compile every module.
 build: $(VENV)/.extension-ci ## build the environment and the extension into .venv (what plain `make` does)
@@ -141,6 +145,11 @@ sim-plants: | preflight ## look for each planted bug among 200 simulated worlds 
 
 damage: build ## damage one file of a data directory, TRIALS times from SEED on, and judge each answer of the server
 	$(BIN)/python -m tests.support.damage --seed $(SEED) --trials $(TRIALS)
+
+mutants: $(VENV)/.python ## judge mutants of the source that wait for a verdict: MOST of CAMPAIGN, or all (days)
+	@PATH="$(MUTANTS_PATH)" cargo mutants --version 2>/dev/null | grep -qx 'cargo-mutants $(MUTANTS_TOOL)' \
+	  || cargo install --quiet --locked --root build/cargo-mutants cargo-mutants@$(MUTANTS_TOOL)
+	PATH="$(MUTANTS_PATH)" $(BIN)/python -m tests.support.mutants $(CAMPAIGN:%=--campaign %) --most $(MOST)
 
 wheel: $(VENV)/.python ## build an LTO wheel into dist
 	$(DROP_STRAY_HEADER)

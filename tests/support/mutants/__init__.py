@@ -1,0 +1,1 @@
+"""Mutation testing: one small change of the source at a time, and whether a judge notices it."""

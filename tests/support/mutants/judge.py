@@ -1,0 +1,128 @@
+"""The judges: the unit tests of the mutated crate, or the simulator alone."""
+
+import json
+import os
+import re
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tests.support.mutants.bounded_run import Ending, run
+from tests.support.mutants.mutant import Mutant
+from tests.support.mutants.record import Outcome, Verdict
+from tests.support.mutants.working_copy import WorkingCopy
+
+__all__ = ["Judge", "Simulator", "UnitTests"]
+
+# Little is built anew for each mutant, and nobody reads its line tables.
+_BUILD: Final = {"CARGO_PROFILE_CI_INCREMENTAL": "true", "CARGO_PROFILE_CI_DEBUG": "0"}
+# A run that takes this many times the CPU time of the longest one without a mutant hangs.
+_HANG: Final = 5
+_FAILED_TEST: Final = re.compile(r"^test .* \.\.\. FAILED$")
+_FAILED_WORLD: Final = re.compile(r"^seed (?P<seed>\d+): ")
+_WORLDS: Final = 2_000
+# One run of the simulator: a world that hangs costs a few times as many worlds.
+_WORLDS_AT_ONCE: Final = 100
+
+
+@dataclass
+class Judge(ABC):
+    """Judges mutants in a working copy, one after the other."""
+
+    copy: WorkingCopy
+    target: Path
+    # The CPU time of the longest run without a mutant, by package.
+    usual: dict[str, float] = field(default_factory=dict)
+
+    @abstractmethod
+    def build(self, package: str) -> list[Path] | None:
+        """The programs that judge a package, or none if it does not compile."""
+
+    @abstractmethod
+    def observe(
+        self, programs: Sequence[Path], package: str, cpu_seconds: float | None
+    ) -> tuple[Verdict, float]:
+        """Runs each for so much CPU time, until one notices something; returns the time of the longest."""
+
+    def judge(self, mutant: Mutant) -> Verdict:
+        """Builds the copy with the mutant, and runs it."""
+        if mutant.package not in self.usual:
+            self.usual[mutant.package] = self._measure(mutant.package)
+        with self.copy.with_mutant(mutant):
+            programs = self.build(mutant.package)
+            if programs is None:
+                return Verdict(Outcome.UNVIABLE)
+            verdict, _ = self.observe(programs, mutant.package, _HANG * self.usual[mutant.package])
+            return verdict
+
+    def _measure(self, package: str) -> float:
+        programs = self.build(package)
+        assert programs is not None, f"{package} does not compile without a mutant"
+        verdict, longest = self.observe(programs, package, None)
+        assert verdict.outcome is Outcome.SURVIVED, f"{package} fails without a mutant: {verdict}"
+        return longest
+
+    def cargo(self, *arguments: str) -> list[Path] | None:
+        """Builds with cargo: the programs, or none if the source does not compile."""
+        done = subprocess.run(
+            ["cargo", *arguments, "--profile", "ci", "--locked", "--message-format", "json"],
+            cwd=self.copy.folder,
+            env=os.environ | _BUILD | {"CARGO_TARGET_DIR": str(self.target)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        messages = [json.loads(line) for line in done.stdout.splitlines()]
+        if done.returncode:
+            is_source = any(each.get("message", {}).get("level") == "error" for each in messages)
+            assert is_source, f"cargo fails, and not for the source:\n{done.stderr}"
+            return None
+        return [Path(each["executable"]) for each in messages if each.get("executable")]
+
+
+class UnitTests(Judge):
+    """The tests of the mutated crate. The first one that fails is enough."""
+
+    def build(self, package: str) -> list[Path] | None:
+        """The test programs of the crate."""
+        return self.cargo("test", "--no-run", "--tests", "--package", package)
+
+    def observe(
+        self, programs: Sequence[Path], package: str, cpu_seconds: float | None
+    ) -> tuple[Verdict, float]:
+        """Runs one program after the other."""
+        folder, longest = self.copy.folder / "native" / package.removeprefix("ng-"), 0.0
+        for program in programs:
+            done = run([str(program)], folder, _FAILED_TEST, cpu_seconds)
+            longest = max(longest, done.cpu_seconds)
+            if done.ending is not Ending.WELL:
+                outcome = Outcome.HANG if done.ending is Ending.LIMIT else Outcome.CAUGHT
+                return Verdict(outcome), longest
+        return Verdict(Outcome.SURVIVED), longest
+
+
+class Simulator(Judge):
+    """Ordinary storms, and nothing else. The first world that fails is enough."""
+
+    def build(self, package: str) -> list[Path] | None:
+        """The simulator, with the mutated crate in it."""
+        return self.cargo("build", "--package", "ng-sim", "--bin", "ng-sim")
+
+    def observe(
+        self, programs: Sequence[Path], package: str, cpu_seconds: float | None
+    ) -> tuple[Verdict, float]:
+        """Lives the worlds a hundred at a time."""
+        (program,), longest = programs, 0.0
+        for first in range(1, _WORLDS + 1, _WORLDS_AT_ONCE):
+            command = [str(program), "--seed", str(first), "--seeds", str(_WORLDS_AT_ONCE)]
+            done = run(command, self.copy.folder, _FAILED_WORLD, cpu_seconds)
+            longest = max(longest, done.cpu_seconds)
+            if done.ending is Ending.LIMIT:
+                return Verdict(Outcome.HANG, first), longest
+            if done.ending is Ending.BADLY:
+                found = _FAILED_WORLD.match(done.line)
+                return Verdict(Outcome.CAUGHT, int(found["seed"]) if found else first), longest
+        return Verdict(Outcome.SURVIVED), longest

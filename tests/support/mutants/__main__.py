@@ -1,6 +1,7 @@
 """Mutants from a shell: `make mutants`, which resumes the recorded campaigns."""
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,8 @@ def main() -> int:
         help="folder of the working copy and its build",
     )
     asked = parser.parse_args()
+    # The default action would leave a judge behind, and the mutant in the copy.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     for campaign in CAMPAIGNS:
         if asked.campaign is None or campaign.name in asked.campaign:
             record, mutants = prepare(campaign)

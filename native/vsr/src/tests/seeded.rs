@@ -3,6 +3,9 @@
 use super::world::{Ending, World};
 use crate::plant::Plant;
 
+/// So many failures are enough of a story.
+const FAILURES_MAX: usize = 3;
+
 /// A world of 1, 3 or 5 replicas; the message names the seed.
 fn run(seed: u64, planted: Option<Plant>) -> Result<(usize, Ending), String> {
     let replicas = [3, 3, 5, 1][usize::try_from(seed % 4).expect("below four")];
@@ -26,11 +29,22 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 #[test]
 fn random_worlds() {
     let (first, count) = (chosen("NG_VSR_SEED", 1), chosen("NG_VSR_SEEDS", 6_000));
-    let outcomes: Vec<_> = (first..first + count).map(|seed| run(seed, None)).collect();
-    let failures: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
-    let acknowledged: usize = outcomes.iter().flatten().map(|(acknowledged, _)| acknowledged).sum();
-    let halts = outcomes.iter().flatten().filter(|(_, ending)| *ending == Ending::Halt).count();
-    println!("{count} worlds, {acknowledged} acknowledged requests, {halts} halts");
-    assert!(halts <= 1 + outcomes.len() / 20, "a halt is rare");
-    assert!(failures.is_empty(), "{} of {count} fail: {failures:#?}", failures.len());
+    let (mut failures, mut acknowledged, mut halts, mut lived) = (Vec::new(), 0, 0, 0);
+    for seed in first..first + count {
+        match run(seed, None) {
+            Ok((requests, ending)) => {
+                acknowledged += requests;
+                halts += usize::from(ending == Ending::Halt);
+            }
+            Err(failure) => failures.push(failure),
+        }
+        lived += 1;
+        // A defect often fails every world, and slowly.
+        if failures.len() == FAILURES_MAX {
+            break;
+        }
+    }
+    println!("{lived} worlds, {acknowledged} acknowledged requests, {halts} halts");
+    assert!(failures.is_empty(), "{} of {lived} fail: {failures:#?}", failures.len());
+    assert!(halts <= 1 + lived / 20, "a halt is rare");
 }

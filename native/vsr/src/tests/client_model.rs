@@ -241,6 +241,60 @@ fn what_no_history_leaves_is_refused() {
 }
 
 #[test]
+fn replies_that_contradict_each_other_are_refused() {
+    let mut table = ClientTable::new(LIMITS);
+    table.register(1, Op(1), Vec::new());
+    table.commit(1, 3, 0, Op(2), Vec::new());
+    table.commit(1, 5, 0, Op(9), Vec::new());
+    let bytes = encoded(&table);
+    let (session, first) = (40, 68);
+    for (at, value, why) in [
+        (first, 5, "two replies to one request"),
+        (first + 8, 9, "two requests at one op"),
+        (session, 2, "a request at the op of the registration"),
+        (session, 4, "a request before the registration"),
+    ] {
+        let mut changed = bytes.clone();
+        changed[at] = value;
+        assert_eq!(ClientTable::decode(&changed, LIMITS).err(), Some(TableRefusal::Client(1)), "{why}");
+    }
+}
+
+#[test]
+fn a_table_of_other_limits_is_refused() {
+    let bytes = encoded(&ClientTable::new(LIMITS));
+    for other in [
+        ClientLimits { clients: 4, ..LIMITS },
+        ClientLimits { replies: 3, ..LIMITS },
+        ClientLimits { reply_bytes: 5, ..LIMITS },
+    ] {
+        assert_eq!(ClientTable::decode(&bytes, other).err(), Some(TableRefusal::Limits), "{other:?}");
+    }
+}
+
+#[test]
+fn a_table_counts_its_own_bytes_alone() {
+    let mut table = ClientTable::new(LIMITS);
+    assert!(table.is_empty());
+    table.register(1, Op(1), vec![1; 4]);
+    assert!(!table.is_empty());
+    let mut bytes = vec![7; 3];
+    table.encode(&mut bytes);
+    assert_eq!(bytes[3..], encoded(&table));
+}
+
+#[test]
+fn a_refusal_says_what_is_wrong() {
+    assert_eq!(TableRefusal::Limits.to_string(), "a client table of other limits");
+    assert_eq!(
+        TableRefusal::Client(10).to_string(),
+        format!("the entry of client {:032x} contradicts itself", 10)
+    );
+    let malformed = Malformed::Short { missing: 16 };
+    assert_eq!(TableRefusal::from(malformed).to_string(), malformed.to_string());
+}
+
+#[test]
 fn an_empty_table_of_many_places_takes_none() {
     let table = ClientTable::new(ClientLimits::default());
     assert_eq!((table.heap_places(), encoded(&table).len()), (0, 24));

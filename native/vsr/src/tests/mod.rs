@@ -1,5 +1,6 @@
 //! A cluster in memory: real replicas, and everything around them from one seed.
 
+mod bounds;
 mod catalogue;
 mod catching_up;
 mod client_model;

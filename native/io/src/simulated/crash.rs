@@ -31,6 +31,7 @@ impl Machine {
                 self.disk.node_mut(node).holder = None;
             }
         }
+        self.watch.process_is_gone();
     }
 
     /// The driver is gone, and with it what it has asked for.

@@ -163,6 +163,7 @@ impl Driver for SimulatedDriver {
         if machine.process != self.process {
             return Err(IoError::new("wait for events", libc::ESRCH));
         }
+        machine.check_process("wait for events")?;
         if self.waker.take() {
             self.counters.wakes += 1;
             return Ok(());

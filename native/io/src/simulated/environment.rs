@@ -9,6 +9,7 @@ use super::clock::{MachineClock, SimulatedClock};
 use super::content::Content;
 use super::driver::{SimulatedDriver, SimulatedFile};
 use super::machine::Machine;
+use super::watch::{DiskChange, Fuse};
 use crate::clock::{Instant, WallMicros};
 use crate::driver::DriverLimits;
 use crate::environment::Environment;
@@ -63,6 +64,28 @@ impl SimulatedEnvironment {
     /// Sets how many bytes all files together may have.
     pub fn set_capacity(&self, bytes: u64) {
         self.lock().disk.capacity = bytes;
+    }
+
+    /// Begins to keep the changes of the disk for [`SimulatedEnvironment::take_changes`].
+    pub fn watch(&self) {
+        self.lock().watch.begin();
+    }
+
+    /// The changes of the disk since the last call, in order.
+    #[must_use]
+    pub fn take_changes(&self) -> Vec<DiskChange> {
+        self.lock().watch.take()
+    }
+
+    /// Sets what is to fail next, in place of what was to fail before. The end of the process clears it.
+    pub fn set_fuse(&self, fuse: Option<Fuse>) {
+        self.lock().watch.set_fuse(fuse);
+    }
+
+    /// Whether [`Fuse::Process`] ended the process, and nobody has cleared away what is left of it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.lock().watch.ended
     }
 
     /// Sets how far the wall clock of this machine is from the world's, in microseconds.
@@ -162,15 +185,15 @@ impl Environment for SimulatedEnvironment {
     }
 
     fn make_directories(&self, path: &Path) -> Result<(), IoError> {
-        self.lock().disk.make_directories(path)
+        self.lock().change_names(path, |disk| disk.make_directories(path))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), IoError> {
-        self.lock().disk.rename(from, to)
+        self.lock().change_names(to, |disk| disk.rename(from, to))
     }
 
     fn remove_file(&self, path: &Path) -> Result<(), IoError> {
-        self.lock().disk.remove_file(path)
+        self.lock().change_names(path, |disk| disk.remove_file(path))
     }
 
     fn sync_directory(&self, path: &Path) -> Result<(), IoError> {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Faults;
 use super::clock::MachineClock;
@@ -10,6 +11,7 @@ use super::crash::LateWrite;
 use super::disk::{Disk, Kind, NodeId};
 use super::flight::{Flight, Product};
 use super::random::{Random, mix};
+use super::watch::{ChangeKind, Watch, change_of, name_of};
 use crate::buffer::PAGE;
 use crate::clock::Instant;
 use crate::driver::{Handle, Operation, Outcome, Token, Wait};
@@ -35,6 +37,7 @@ pub(super) struct Machine {
     pub(super) queues: Vec<BinaryHeap<Reverse<Flight>>>,
     /// Writes of dead processes that are still to land, in the order in which they will.
     pub(super) late: Vec<LateWrite>,
+    pub(super) watch: Watch,
     /// Counts the operations of all drivers.
     submitted: u64,
 }
@@ -43,6 +46,8 @@ pub(super) struct Machine {
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) node: NodeId,
+    /// Its name when it was opened.
+    path: Arc<Path>,
     pub(super) options: FileOptions,
     /// The descriptor, and the operations under way on it.
     references: u32,
@@ -61,6 +66,7 @@ impl Machine {
             opens: Table::new(u32::MAX as usize),
             queues: Vec::new(),
             late: Vec::new(),
+            watch: Watch::default(),
             submitted: 0,
         }
     }
@@ -73,10 +79,15 @@ impl Machine {
 
     pub(super) fn open(&mut self, path: &Path, options: FileOptions) -> Result<Handle, IoError> {
         let fail = |errno| Err(IoError::new("open", errno));
+        self.check_process("open")?;
         self.land_late_writes();
         let node = match self.disk.find("open", path) {
             Ok(_) if options.create && options.exclusive => return fail(libc::EEXIST),
-            Err(error) if error.is_absent() && options.create => self.disk.create_file(path)?,
+            Err(error) if error.is_absent() && options.create => {
+                let made = self.disk.create_file(path)?;
+                self.watch.changed(ChangeKind::Names, || Arc::from(path));
+                made
+            }
             found => found?,
         };
         match &self.disk.node(node).kind {
@@ -89,7 +100,7 @@ impl Machine {
         if options.lock && (held.holder.is_some() || now < held.held_until) {
             return Err(IoError::new("lock", libc::EWOULDBLOCK));
         }
-        let open = self.opens.insert(Open { node, options, references: 1 })?;
+        let open = self.opens.insert(Open { node, path: Arc::from(path), options, references: 1 })?;
         if options.lock {
             self.disk.node_mut(node).holder = Some(open);
         }
@@ -169,16 +180,23 @@ impl Machine {
     pub(super) fn finish_next(&mut self, queue: usize, now: u64) -> Option<(Token, Option<Handle>, Product)> {
         self.land_late_writes();
         let Reverse(first) = self.queues[queue].peek()?;
-        if first.ends > now {
+        if first.ends > now || self.watch.ended {
             return None;
         }
         let Reverse(Flight { ends, token, operation, open, covered, refused, .. }) =
             self.queues[queue].pop()?;
         let handle = operation.handle().filter(|_| refused.is_none());
-        let node = open.and_then(|open| self.opens.get(open)).map(|file| file.node);
-        let product = match (refused, node) {
+        let file = open.and_then(|open| self.opens.get(open)).map(|file| (file.node, file.path.clone()));
+        let product = match (refused, file) {
             (Some(error), _) => Product::Done(Outcome::failed(operation, error)),
-            (None, Some(node)) => Product::Done(self.work_on(node, operation, covered)),
+            (None, Some((node, path))) => {
+                let change = change_of(&operation);
+                let outcome = self.work_on(node, operation, covered);
+                if let Some(kind) = change.filter(|_| succeeded(&outcome)) {
+                    self.watch.changed(kind, || path);
+                }
+                Product::Done(outcome)
+            }
             (None, None) => self.work_on_names(operation),
         };
         if let Some(open) = open {
@@ -212,6 +230,7 @@ impl Machine {
     }
 
     pub(super) fn work_on_names(&mut self, operation: Operation) -> Product {
+        let name = name_of(&operation);
         let result = match operation {
             Operation::Open { path, options } => {
                 return Product::Opened(self.open(&path, options));
@@ -222,7 +241,27 @@ impl Machine {
             Operation::Remove { path } => self.remove(&path),
             other => return Product::Done(Outcome::failed(other, IoError::stale("disk operation"))),
         };
+        if let (Some(path), Ok(())) = (name, result) {
+            self.watch.changed(ChangeKind::Names, || path);
+        }
         Product::Done(Outcome::Named(result))
+    }
+
+    /// Refuses what a process asks for after its end.
+    pub(super) const fn check_process(&self, operation: &'static str) -> Result<(), IoError> {
+        if self.watch.ended { Err(IoError::new(operation, libc::ESRCH)) } else { Ok(()) }
+    }
+
+    /// A change of names that the process waits for.
+    pub(super) fn change_names(
+        &mut self,
+        path: &Path,
+        change: impl FnOnce(&mut Disk) -> Result<(), IoError>,
+    ) -> Result<(), IoError> {
+        self.check_process("change names")?;
+        change(&mut self.disk)?;
+        self.watch.changed(ChangeKind::Names, || Arc::from(path));
+        Ok(())
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> Result<(), IoError> {
@@ -234,7 +273,7 @@ impl Machine {
 
     fn write(&mut self, node: NodeId, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         let room = self.disk.room_for(node, offset + bytes.len() as u64);
-        let fails = self.random.strikes(self.faults.write_error);
+        let fails = self.random.strikes(self.faults.write_error) || self.watch.fails();
         let moves = self.random.strikes(self.faults.misdirected_write);
         if room.is_err() || fails {
             self.disk.write_partly(node, offset, bytes, room.is_err(), &mut self.random);
@@ -257,7 +296,7 @@ impl Machine {
 
     /// Syncs a file as far as its writes had completed when that was asked for, or a directory.
     fn sync(&mut self, node: NodeId, covered: u64) -> Result<(), IoError> {
-        if self.random.strikes(self.faults.sync_error) {
+        if self.random.strikes(self.faults.sync_error) || self.watch.fails() {
             return Err(IoError::new("sync", libc::EIO));
         }
         self.disk.sync(node, covered);
@@ -269,11 +308,14 @@ impl Machine {
     }
 
     pub(super) fn sync_directory(&mut self, path: &Path) -> Result<(), IoError> {
+        self.check_process("sync a directory")?;
         let node = self.disk.find("open", path)?;
         if self.disk.content(node).is_some() {
             return Err(IoError::new("open", libc::ENOTDIR));
         }
-        self.sync(node, 0)
+        self.sync(node, 0)?;
+        self.watch.changed(ChangeKind::Sync, || Arc::from(path));
+        Ok(())
     }
 
     /// What is needed although it may have no name.
@@ -281,4 +323,9 @@ impl Machine {
         let opens = self.opens.handles().filter_map(|open| self.opens.get(open)).map(|open| open.node);
         opens.chain(self.late.iter().map(|write| write.node)).collect()
     }
+}
+
+/// Whether an operation on a file did what it was to do.
+const fn succeeded(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Written { result: Ok(()), .. } | Outcome::Synced(Ok(())))
 }

@@ -9,6 +9,9 @@
 //! [`crate::Driver::complete`] moves. Machines made with [`SimulatedEnvironment::on`] share one, which a scheduler moves:
 //! there `complete` never waits, it hands out what is due, and [`SimulatedDriver::next_completion`] says when to come
 //! back. A start that waits for one operation after the other runs inside [`SimulatedEnvironment::boot`].
+//!
+//! A judge can watch the changes of a disk ([`SimulatedEnvironment::watch`]), and set a [`Fuse`] to end the process, or to fail
+//! an operation, at one of them.
 
 mod clock;
 mod content;
@@ -21,12 +24,14 @@ mod machine;
 mod names;
 mod network;
 mod random;
+mod watch;
 
 pub use clock::SimulatedClock;
 pub use driver::{SimulatedDriver, SimulatedFile};
 pub use environment::SimulatedEnvironment;
 pub use network::{NetworkFaults, SimulatedNetwork};
 pub use random::Random;
+pub use watch::{ChangeKind, DiskChange, Fuse};
 
 /// What a power cut tears apart: the unit that a disk writes as a whole.
 pub const SECTOR: usize = 512;

@@ -8,4 +8,5 @@ mod model;
 mod names;
 mod network;
 mod rig;
+mod watch;
 mod world;

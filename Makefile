@@ -135,9 +135,9 @@ fuzz: | preflight ## fuzz each decoder for FUZZ_SECONDS seconds
 sim: | preflight ## live SEEDS simulated worlds from SEED on
 	$(SIM) -- --seed $(SEED) --seeds $(SEEDS)
 
-sim-long: | preflight ## live simulated worlds for SECONDS seconds, and sum up in build/sim-summary.txt
+sim-long: | preflight ## live simulated worlds for SECONDS seconds, strike at every step, and sum up in build/sim-summary.txt
 	mkdir -p build
-	$(SIM) -- --seed $(SEED) --seconds $(SECONDS) --summary build/sim-summary.txt
+	$(SIM) -- --seed $(SEED) --seconds $(SECONDS) --summary build/sim-summary.txt --every-step yes
 
 sim-plants: | preflight ## look for each planted bug among 200 simulated worlds from a random seed on
 	NG_SIM_PLANT_SEED=$$(date +%s) NG_SIM_PLANT_WORLDS=200 \

@@ -6,11 +6,12 @@ use ng_sim::plan::{Draw, Plan};
 use ng_sim::plants::Plant;
 use ng_sim::replay;
 
-pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds S] [--threads T] [--summary FILE] [WORLD]
+pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds S] [--threads T] [--summary FILE] [--every-step yes|no] [WORLD]
        ng-sim --plant NAME [--seed N] [--seeds M] [WORLD]
        ng-sim --replay --seed N [--bad-disk none|N] [--plant NAME] [WORLD]
 WORLD: how it is drawn, and what is not: [--draw storm|calm|dense] [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
-       [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]";
+       [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]
+       [--aims none|all|VoteSent,JournalSynced:3:PowerCut,...]";
 
 /// More threads than any machine of ours has.
 const THREADS_MAX: u64 = 1_024;
@@ -34,6 +35,8 @@ pub(crate) struct Many {
     pub(crate) seconds: Option<u64>,
     pub(crate) threads: usize,
     pub(crate) summary: Option<PathBuf>,
+    /// Whether a run fails that strikes at no world's step of a kind.
+    pub(crate) every_step: bool,
     pub(crate) draw: Draw,
     nodes: Option<u8>,
     /// What is not drawn, with its value.
@@ -129,7 +132,13 @@ fn many(seed: u64, draw: Draw, nodes: Option<u8>, mut words: Words) -> Result<Ma
     }
     let threads =
         words.number("--threads", 1, THREADS_MAX)?.and_then(|threads| usize::try_from(threads).ok());
+    let every_step = match words.take("--every-step").as_deref() {
+        None | Some("no") => false,
+        Some("yes") => true,
+        Some(other) => return Err(format!("--every-step is yes or no, not {other:?}")),
+    };
     Ok(Many {
+        every_step,
         seed,
         seeds: seeds.unwrap_or(if seconds.is_some() { u64::MAX } else { 100 }),
         seconds,

@@ -111,11 +111,11 @@ impl World {
 
     /// Whether a power cut may tear what this node wrote last. Where one disk is bad only that one does: a torn tail here
     /// and an empty disk there may leave a group undecidable, and rightly so.
-    fn tears(&self, node: u8) -> bool {
+    pub(crate) fn tears(&self, node: u8) -> bool {
         self.plan.bad_disk.is_none_or(|bad| bad == node)
     }
 
-    fn cut(&mut self, victim: u8, until: u64) {
+    pub(crate) fn cut(&mut self, victim: u8, until: u64) {
         let nodes = self.plan.nodes();
         if self.random.flip() {
             let other = self.some_node();
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// The bad disk is replaced by an empty one.
-    fn wipe(&mut self, until: u64) {
+    pub(crate) fn wipe(&mut self, until: u64) {
         let Some(bad) = self.plan.bad_disk else { return };
         if self.nodes[usize::from(bad)].is_up() {
             self.stop(bad, false);
@@ -164,12 +164,14 @@ impl World {
         let node = &mut self.nodes[usize::from(node)];
         node.environment.wipe();
         node.founded = false;
+        node.had_shards = None;
     }
 
     /// One node's disk works again.
     pub(crate) fn heal(&mut self, node: u8) {
         let environment = &self.nodes[usize::from(node)].environment;
         environment.set_faults(Faults::default());
+        environment.set_fuse(None);
         environment.set_capacity(u64::MAX);
     }
 

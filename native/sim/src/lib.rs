@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
+pub mod aims;
 mod boot;
 mod client;
 pub mod conditions;

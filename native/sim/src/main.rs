@@ -12,7 +12,7 @@ use ng_sim::plants::Plant;
 use ng_sim::replay::{command, words};
 use ng_sim::run::{Failure, Summary, Watcher, live, live_many, tell};
 use ng_sim::shrink::shrink;
-use ng_sim::summary::{Effort, in_full, in_short, of_damage, of_failure};
+use ng_sim::summary::{Effort, in_full, in_short, of_aims, of_damage, of_failure};
 
 mod arguments;
 
@@ -53,9 +53,13 @@ fn live_them(many: &Many) -> ExitCode {
         println!("made smaller: {}", smallest.verdict);
         println!("replay with: {}", command(&smallest.plan));
     }
-    print!("{}", of_damage(&summary));
+    print!("{}{}", of_damage(&summary), of_aims(&summary));
     println!("{}", in_short(&summary, &effort));
-    if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let missed = if many.every_step { summary.tally.missed() } else { Vec::new() };
+    if !missed.is_empty() {
+        println!("no fault struck at these steps: {missed:?}");
+    }
+    if summary.failures.is_empty() && missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn effort(many: &Many, began: Instant) -> Effort {

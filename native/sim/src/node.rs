@@ -42,6 +42,10 @@ pub(crate) struct Node {
     pub(crate) founded: bool,
     /// It stands still until then.
     pub(crate) paused_until: u64,
+    /// What leaves only then.
+    pub(crate) held: VecDeque<Outgoing>,
+    /// How many shards the last process had that started.
+    pub(crate) had_shards: Option<u16>,
 }
 
 impl Node {
@@ -57,6 +61,8 @@ impl Node {
             lives: 0,
             founded: true,
             paused_until: 0,
+            held: VecDeque::new(),
+            had_shards: None,
         }
     }
 
@@ -73,14 +79,24 @@ impl Node {
         // then, a group that the journal neither has nor may have lost was never opened: the life before ended first, and had
         // promised nothing. Founding it goes on in this one.
         self.shards = boot::boot(self, plan, self.founded)?;
+        self.had_shards = u16::try_from(self.shards.len()).ok();
         // The start has taken time, which the world has not seen yet.
         self.paused_until = self.environment.now().as_nanos();
         Ok(())
     }
 
+    /// Whether the next start changes the number of shards.
+    #[must_use]
+    pub(crate) fn reshards(&self) -> bool {
+        self.had_shards.is_some_and(|had| had != self.shard_count)
+    }
+
     /// When something happens here that nobody from outside brings.
     #[must_use]
     pub(crate) fn next(&self) -> Option<u64> {
+        if !self.held.is_empty() {
+            return Some(self.paused_until);
+        }
         let next = self.shards.iter().filter_map(Shard::next).min()?;
         Some(next.max(self.paused_until))
     }

@@ -2,6 +2,7 @@
 
 use ng_io::simulated::Random;
 
+use crate::aims::{self, Aim, Strike};
 use crate::conditions::{Conditions, log_uniform};
 use crate::damage::Damage;
 use crate::plants::Plant;
@@ -142,6 +143,8 @@ pub struct Plan {
     pub requests_max: u64,
     /// Whether messages go: by age, by size, because somebody says so.
     pub drops: bool,
+    /// Faults at chosen steps, beside those at random times.
+    pub aims: Vec<Aim>,
     /// Faults of which one hits a file between two lives of a node alone; none in other worlds.
     pub damage: Vec<Damage>,
     /// Sizes and times.
@@ -223,6 +226,7 @@ impl Plan {
             ..self
         };
         plan.choose_bad_disk(&mut random);
+        plan.aims = aims::draw(&plan);
         plan
     }
 
@@ -269,6 +273,7 @@ impl Plan {
             bad_disk: None,
             requests_max: u64::MAX,
             drops: Random::new(seed ^ 0x6472_6f70).flip(),
+            aims: Vec::new(),
             damage: Vec::new(),
             conditions: Conditions::calm(seed),
             plant: None,
@@ -294,6 +299,12 @@ impl Plan {
             Draw::Calm | Draw::Dense => 1,
             Draw::Storm => log_uniform(&mut Random::new(self.seed ^ (fault as u64 + 1) << 56), 1, 16),
         }
+    }
+
+    /// Whether a write fails at a chosen step.
+    #[must_use]
+    pub fn aims_at_writes(&self) -> bool {
+        self.aims.iter().any(|aim| aim.strike == Strike::WriteError)
     }
 
     /// Whether faults of this kind happen.

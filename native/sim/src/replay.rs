@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::num::ParseIntError;
 
+use crate::aims::{self, Aim};
 use crate::damage::Damage;
 use crate::plan::{Fault, Plan};
 use crate::plants::Plant;
@@ -28,7 +29,7 @@ pub fn words(plan: &Plan) -> String {
     let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
     let mut words = format!(
         "--draw {} --seed {} --shards {} --faults {} --between-faults {} --rate {} --partitions {} --registrants {} \
-         --producers {} --requests {} --drops {} --bad-disk {} --damage {}",
+         --producers {} --requests {} --drops {} --bad-disk {} --damage {} --aims {}",
         plan.draw.name(),
         plan.seed,
         shards.join(","),
@@ -42,6 +43,7 @@ pub fn words(plan: &Plan) -> String {
         if plan.drops { "yes" } else { "no" },
         plan.bad_disk.map_or("none".to_owned(), |bad| bad.to_string()),
         if plan.damage.is_empty() { "none".to_owned() } else { list(&plan.damage) },
+        if plan.aims.is_empty() { "none".to_owned() } else { listed(&plan.aims) },
     );
     if let Some(plant) = plan.plant {
         words.push_str(&format!(" --plant {plant:?}"));
@@ -73,6 +75,7 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
         "--bad-disk" if value == "none" => plan.bad_disk = None,
         "--bad-disk" => plan.bad_disk = Some(value.parse().map_err(bad)?),
         "--damage" => plan.damage = named_ones(value, &Damage::ALL)?,
+        "--aims" => plan.aims = aims::named(value, plan)?,
         "--plant" => plan.plant = Some(plant(value)?),
         _ => return Ok(false),
     }
@@ -127,6 +130,11 @@ pub fn give_bad_disk(plan: &mut Plan) {
     if plan.bad_disk.is_none() && destroyer(plan).is_some() {
         plan.bad_disk = u8::try_from(plan.seed % u64::from(plan.nodes().max(1))).ok();
     }
+}
+
+fn listed(aims: &[Aim]) -> String {
+    let words: Vec<String> = aims.iter().map(Aim::to_string).collect();
+    words.join(",")
 }
 
 fn list<T: Debug>(kinds: &[T]) -> String {

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use crate::aims::Tally;
 use crate::damage::{Cell, DamageWorld};
 use crate::judges::Verdict;
 use crate::panics::caught;
@@ -38,24 +39,24 @@ pub struct Summary {
     pub faults: BTreeMap<Fault, u64>,
     /// How often each damage ended in which way.
     pub damage: BTreeMap<Cell, u64>,
+    /// Worlds with aims.
+    pub aimed: u64,
+    /// What came of their aims.
+    pub tally: Tally,
     /// Worlds that failed, by seed.
     pub failures: Vec<Failure>,
 }
 
 /// Lives one world to its end. A panic anywhere in it is a failure like any other.
 pub fn live(plan: &Plan) -> Result<Outcome, Failure> {
-    let lived = caught(|| Lived::new(plan, false).run());
-    lived
-        .and_then(|lived| lived.map_err(|verdict| verdict.0))
-        .map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict })
+    let mut world = Lived::new(plan, false);
+    world.live(plan)
 }
 
 /// The story of a world, line by line, and what it came to.
 pub fn tell(plan: &Plan) -> (Vec<String>, Result<Outcome, Failure>) {
     let mut world = Lived::new(plan, true);
-    let lived = caught(|| world.run());
-    let ended = lived.and_then(|lived| lived.map_err(|verdict| verdict.0));
-    let ended = ended.map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict });
+    let ended = world.live(plan);
     (world.story(), ended)
 }
 
@@ -78,6 +79,19 @@ impl Lived {
         match self {
             Self::Cluster(world) => world.run(),
             Self::Damage(world) => world.run(),
+        }
+    }
+
+    fn live(&mut self, plan: &Plan) -> Result<Outcome, Failure> {
+        let lived = caught(|| self.run());
+        let ended = lived.and_then(|lived| lived.map_err(|verdict| verdict.0));
+        ended.map_err(|verdict| Failure { plan: Box::new(plan.clone()), verdict })
+    }
+
+    fn tally(&self, failed: bool) -> Tally {
+        match self {
+            Self::Cluster(world) => world.tally(failed),
+            Self::Damage(_) => Tally::default(),
         }
     }
 
@@ -129,12 +143,14 @@ pub fn live_many(
                 }
             }
             let plan = draw(seed);
-            let lived = live(&plan);
+            let mut world = Lived::new(&plan, false);
+            let lived = world.live(&plan);
+            let tally = world.tally(lived.is_err());
             let (summary, watcher) = &mut *shared.lock().expect("no world panics here");
             if let Err(failure) = &lived {
                 watcher.failed(failure);
             }
-            summary.add(&plan, lived);
+            summary.add(&plan, lived, &tally);
         }
     };
     thread::scope(|scope| {
@@ -148,8 +164,10 @@ pub fn live_many(
 }
 
 impl Summary {
-    fn add(&mut self, plan: &Plan, lived: Result<Outcome, Failure>) {
+    fn add(&mut self, plan: &Plan, lived: Result<Outcome, Failure>, tally: &Tally) {
         self.worlds += 1;
+        self.aimed += u64::from(!tally.taken.is_empty());
+        self.tally.add(tally);
         for fault in plan.faults.iter().filter(|_| plan.damage.is_empty()) {
             *self.faults.entry(*fault).or_default() += 1;
         }

@@ -28,6 +28,11 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
         fewer.faults.remove(index);
         plans.push(fewer);
     }
+    for index in 0..plan.aims.len() {
+        let mut fewer = plan.clone();
+        fewer.aims.remove(index);
+        plans.push(fewer);
+    }
     if plan.damage.len() > 1 {
         plans.extend(plan.damage.iter().map(|damage| Plan { damage: vec![*damage], ..plan.clone() }));
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use crate::aims::Step;
 use crate::damage::{Cell, Damage, FileKind};
 use crate::replay::command;
 use crate::run::{Failure, Summary};
@@ -52,6 +53,7 @@ pub fn in_full(summary: &Summary, effort: &Effort) -> String {
         let _ = writeln!(page, "  {:<14} {worlds}", format!("{fault:?}"));
     }
     page.push_str(&of_damage(summary));
+    page.push_str(&of_aims(summary));
     let _ = writeln!(page, "\nfailures: {}", summary.failures.len());
     for failure in &summary.failures {
         let _ = writeln!(page, "{}", of_failure(failure));
@@ -88,6 +90,27 @@ pub fn of_damage(summary: &Summary) -> String {
     }
     if !missed.is_empty() {
         let _ = writeln!(page, "  not reached: {}", missed.join(", "));
+    }
+    page
+}
+
+/// How often each step was taken and struck in worlds with aims, how that ended, and which steps nothing struck. Nothing if no
+/// world has aims.
+#[must_use]
+pub fn of_aims(summary: &Summary) -> String {
+    if summary.aimed == 0 {
+        return String::new();
+    }
+    let mut page = format!("\naimed faults, in {} worlds:\n", summary.aimed);
+    let _ = writeln!(page, "  {:<18}{:>10}{:>8}  endings", "step", "taken", "struck");
+    for step in Step::ALL {
+        let struck = summary.tally.struck.iter().filter(|((struck, ..), _)| *struck == step);
+        let times: u64 = struck.clone().map(|(_, times)| times).sum();
+        let endings: Vec<String> =
+            struck.map(|((_, strike, ending), times)| format!("{strike:?} {ending:?} {times}")).collect();
+        let taken = summary.tally.taken.get(&step).unwrap_or(&0);
+        let step = format!("{step:?}");
+        let _ = writeln!(page, "  {step:<18}{taken:>10}{times:>8}  {}", endings.join(", "));
     }
     page
 }

@@ -10,6 +10,7 @@ use ng_shard::log::owner::METADATA;
 use ng_shard::log::{Fatal, LogAnswer, LogRequest, Outgoing, Ticket};
 use ng_wire::replica::Op;
 
+use crate::aims::{Aiming, Step};
 use crate::boot::{self, Refused};
 use crate::client::{Client, Role};
 use crate::damage::Cell;
@@ -99,7 +100,9 @@ pub struct World {
     pub(crate) healed: bool,
     /// Whether a fault waits for the next request.
     pub(crate) ambush: bool,
-    outgoing: VecDeque<Outgoing>,
+    pub(crate) aiming: Aiming,
+    /// What the node that has its turn lets out.
+    pub(crate) outgoing: VecDeque<Outgoing>,
 }
 
 impl World {
@@ -134,12 +137,16 @@ impl World {
             undecidable: BTreeMap::new(),
             healed: false,
             ambush: false,
+            aiming: Aiming::new(plan.seed),
             outgoing: VecDeque::new(),
             plan,
         };
         let weather = world.weather();
         world.network.set_weather(weather);
         for node in 0..world.plan.nodes() {
+            if !world.plan.aims.is_empty() {
+                world.nodes[usize::from(node)].environment.watch();
+            }
             world.at(0, Happening::Start { node });
         }
         for client in 0..world.clients.len() {
@@ -229,6 +236,7 @@ impl World {
             // A node that stands still loses what its buffers do not hold; nothing promises a frame.
             if node.paused_until <= self.now {
                 node.receive(from, &frame, self.now, &mut self.outgoing);
+                self.see_received(to, &frame);
             }
             self.leave(to)?;
         }
@@ -320,19 +328,28 @@ impl World {
 
     /// Takes what a node lets out.
     fn leave(&mut self, number: u8) -> Result<(), Verdict> {
+        let node = &mut self.nodes[usize::from(number)];
+        if node.paused_until <= self.now {
+            node.held.drain(..).rev().for_each(|held| self.outgoing.push_front(held));
+        }
+        self.see_disk(number);
         while let Some(outgoing) = self.outgoing.pop_front() {
             match outgoing {
                 Outgoing::Frame { to, mut head, body } => {
                     if let Some(body) = body {
                         head.extend_from_slice(&body);
                     }
+                    let step = self.step_of_sent(&head);
                     self.network.send(self.now, number, to, head);
+                    self.take_step(number, step);
                 }
                 Outgoing::Answer { ticket, answer } => {
+                    let step = matches!(answer, LogAnswer::Done { .. }).then_some(Step::Acknowledged);
                     let arrives = self.now + MILLI * (1 + self.random.below(5));
                     if !self.lost() {
                         self.at(arrives, Happening::Answer { ticket, answer });
                     }
+                    self.take_step(number, step);
                 }
                 Outgoing::Executed { group, header, body, reply } => {
                     self.story
@@ -345,6 +362,7 @@ impl World {
                         format!("node {number} takes over the state of {group:x} at op {op}")
                     });
                     self.history.begins(number, group, op);
+                    self.take_step(number, Some(Step::StateInstalled));
                 }
                 // Worlds have the groups that they began with, and nobody cuts them.
                 Outgoing::Evicted(_)
@@ -394,6 +412,11 @@ impl World {
                 self.at(again, Happening::Start { node: number });
                 Ok(())
             }
+            Fatal::Write { .. } if self.plan.aims_at_writes() => {
+                self.stop(number, false);
+                self.at(self.now + MILLI * 200, Happening::Start { node: number });
+                Ok(())
+            }
             other => Err(Verdict(format!("node {number} ends: {other:?}"))),
         }
     }
@@ -407,6 +430,7 @@ impl World {
             node.environment.kill();
         }
         node.shards.clear();
+        node.held.clear();
         node.paused_until = 0;
     }
 
@@ -423,7 +447,13 @@ impl World {
             return Ok(());
         }
         self.story.tell(self.now, || format!("node {number} starts"));
-        match node.start(&self.plan) {
+        let aimed = self.aim_at_start(number);
+        let started = self.nodes[usize::from(number)].start(&self.plan);
+        if self.see_start(number, aimed) {
+            self.story.tell(self.now, || format!("node {number} is struck while it starts"));
+            return Ok(());
+        }
+        match started {
             Ok(()) => {}
             Err(refused) if self.is_passing(&refused) => {
                 self.story.tell(self.now, || format!("node {number} does not start: {refused}"));
@@ -458,7 +488,8 @@ impl World {
 
     /// Whether a start may go better the next time.
     fn is_passing(&self, refused: &Refused) -> bool {
-        let fails = self.plan.has(Fault::ReadError) || self.plan.has(Fault::WriteError);
+        let fails =
+            self.plan.has(Fault::ReadError) || self.plan.has(Fault::WriteError) || self.plan.aims_at_writes();
         (fails && refused.is_passing()) || (self.plan.has(Fault::FullDisk) && refused.is_for_space())
     }
 

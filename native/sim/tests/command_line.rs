@@ -54,6 +54,10 @@ fn nonsense_is_refused_with_a_sentence() {
         ("--draw often", "a world is drawn calm, dense or storm, not \"often\""),
         ("--drops often", "--drops is yes or no, not \"often\""),
         ("--rate 0", "clients send 1 to 100000 requests per second, not 0"),
+        ("--every-step often", "--every-step is yes or no, not \"often\""),
+        ("--aims VoteSent:3", "an aim is a step, or a step:number:strike, not \"VoteSent:3\""),
+        ("--aims VoteSent:x:Kill", "VoteSent:x:Kill has no number: invalid digit found in string"),
+        ("--aims VoteSent:0:Kill", "VoteSent:0:Kill has no number: number would be zero for non-zero type"),
         ("--between-faults 0", "between two faults passes at least a millisecond"),
     ];
     for (words, sentence) in cases {
@@ -62,6 +66,8 @@ fn nonsense_is_refused_with_a_sentence() {
     assert!(
         refusal("--faults Kill,Flood").starts_with("there is no fault \"Flood\"; these are known: [Loss,")
     );
+    assert!(refusal("--aims Vote").starts_with("there is no step \"Vote\"; these are known: [Journal"));
+    assert!(refusal("--aims VoteSent:1:Poke").starts_with("there is no strike \"Poke\"; "));
     assert!(
         refusal("--plant Weed").starts_with("there is no plant \"Weed\"; these are known: AckBeforeSync,")
     );
@@ -82,6 +88,18 @@ fn worlds_are_lived_and_summed_up() {
     assert!(told.starts_with("2 worlds, 0 failed; 40 requests acknowledged, "), "{told}");
     assert!(page.starts_with("2 worlds, 0 failed; 40 requests acknowledged, "), "{page}");
     assert!(page.ends_with("\nfailures: 0\n"), "{page}");
+}
+
+#[test]
+fn a_run_that_must_strike_at_every_step_names_those_it_missed() {
+    let words = "--seeds 1 --nodes 1 --faults none --damage none --requests 20 --aims Opening:3:Kill";
+    let output = run(&format!("{words} --every-step yes"));
+    let told = String::from_utf8(output.stdout).expect("words");
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let missed = "\nno fault struck at these steps: [JournalWritten, JournalSynced, ";
+    assert!(told.contains(missed) && !told.contains("Opening, Resharding"), "{told}");
+    assert!(told.contains("Kill Restarted 1\n"), "{told}");
+    assert_eq!(run(words).status.code(), Some(0));
 }
 
 #[test]

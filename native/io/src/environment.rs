@@ -24,6 +24,9 @@ pub trait Environment: Clone + Send + Sync + 'static {
     /// Wall time.
     fn wall(&self) -> WallMicros;
 
+    /// Fills `into` with bytes that nobody can foretell, and that no other process has.
+    fn random(&self, into: &mut [u8]) -> Result<(), IoError>;
+
     /// Makes a driver for the calling thread.
     fn driver(&self, limits: DriverLimits) -> Result<Self::Driver, IoError>;
 

@@ -26,6 +26,7 @@ pub mod output;
 pub mod posix;
 pub mod prefetch;
 pub mod probe;
+mod random;
 pub mod shared_pool;
 pub mod signal;
 pub mod simulated;

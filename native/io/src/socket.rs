@@ -16,19 +16,61 @@ use rustix::net::{
 };
 
 use crate::error::IoError;
+use crate::simulated::{SimulatedListener, SimulatedSocket};
 
 /// A connected stream socket that belongs to no driver yet, for instance one on its way to its shard.
 /// Dropping it closes it.
 #[derive(Debug)]
-pub struct Socket {
-    descriptor: OwnedFd,
+pub struct Socket(SocketKind);
+
+#[derive(Debug)]
+enum SocketKind {
+    Kernel(KernelSocket),
+    /// Boxed, for sockets travel in mailboxes.
+    Simulated(Box<SimulatedSocket>),
 }
 
 impl Socket {
-    pub(crate) fn new(descriptor: OwnedFd) -> Self {
-        Self { descriptor }
+    pub(crate) const fn new(descriptor: OwnedFd) -> Self {
+        Self(SocketKind::Kernel(KernelSocket { descriptor }))
     }
 
+    pub(crate) fn of_simulation(socket: SimulatedSocket) -> Self {
+        Self(SocketKind::Simulated(Box::new(socket)))
+    }
+
+    /// For a driver of the kernel, which cannot take one of a simulation.
+    pub(crate) fn into_kernel(self) -> Result<KernelSocket, IoError> {
+        match self.0 {
+            SocketKind::Kernel(socket) => Ok(socket),
+            SocketKind::Simulated(_) => Err(IoError::stale("adopt a socket")),
+        }
+    }
+
+    /// For a driver of a simulation, which cannot take one of the kernel.
+    pub(crate) fn into_simulated(self) -> Result<SimulatedSocket, IoError> {
+        match self.0 {
+            SocketKind::Kernel(_) => Err(IoError::stale("adopt a socket")),
+            SocketKind::Simulated(socket) => Ok(*socket),
+        }
+    }
+
+    /// The address this end is bound to.
+    pub fn local_address(&self) -> Result<SocketAddr, IoError> {
+        match &self.0 {
+            SocketKind::Kernel(socket) => socket.local_address(),
+            SocketKind::Simulated(socket) => Ok(socket.local_address()),
+        }
+    }
+}
+
+/// A connected stream socket of the kernel.
+#[derive(Debug)]
+pub(crate) struct KernelSocket {
+    descriptor: OwnedFd,
+}
+
+impl KernelSocket {
     /// Sets the blocking mode the backend wants, and no Nagle delay where the protocol knows one.
     pub(crate) fn prepare(&self, nonblocking: bool) -> Result<(), IoError> {
         ioctl_fionbio(self, nonblocking)
@@ -54,8 +96,7 @@ impl Socket {
         let _ = set_tcp_quickack(self, true);
     }
 
-    /// The address this end is bound to.
-    pub fn local_address(&self) -> Result<SocketAddr, IoError> {
+    pub(crate) fn local_address(&self) -> Result<SocketAddr, IoError> {
         local_address(self.as_fd())
     }
 
@@ -83,7 +124,7 @@ impl Socket {
 const BYTES_ACKED_AT: usize = 8 + 24 * 4 + 2 * 8;
 const TCP_INFO_BYTES: usize = BYTES_ACKED_AT + 8;
 
-impl AsFd for Socket {
+impl AsFd for KernelSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
@@ -103,7 +144,17 @@ impl From<UnixStream> for Socket {
 
 /// A listening stream socket that belongs to no driver yet. Dropping it closes it.
 #[derive(Debug)]
-pub struct Listener {
+pub struct Listener(ListenerKind);
+
+#[derive(Debug)]
+enum ListenerKind {
+    Kernel(KernelListener),
+    Simulated(SimulatedListener),
+}
+
+/// A listening stream socket of the kernel.
+#[derive(Debug)]
+pub(crate) struct KernelListener {
     descriptor: OwnedFd,
 }
 
@@ -130,11 +181,38 @@ impl Listener {
         bind(&descriptor, &address).map_err(|errno| IoError::from_errno("bind", errno))?;
         let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
         listen(&descriptor, backlog).map_err(|errno| IoError::from_errno("listen", errno))?;
-        Ok(Self { descriptor })
+        Ok(Self(ListenerKind::Kernel(KernelListener { descriptor })))
+    }
+
+    pub(crate) const fn of_simulation(listener: SimulatedListener) -> Self {
+        Self(ListenerKind::Simulated(listener))
+    }
+
+    pub(crate) fn into_kernel(self) -> Result<KernelListener, IoError> {
+        match self.0 {
+            ListenerKind::Kernel(listener) => Ok(listener),
+            ListenerKind::Simulated(_) => Err(IoError::stale("adopt a listener")),
+        }
+    }
+
+    pub(crate) fn into_simulated(self) -> Result<SimulatedListener, IoError> {
+        match self.0 {
+            ListenerKind::Kernel(_) => Err(IoError::stale("adopt a listener")),
+            ListenerKind::Simulated(listener) => Ok(listener),
+        }
     }
 
     /// The address it listens on, with the real port if port 0 was asked for.
     pub fn local_address(&self) -> Result<SocketAddr, IoError> {
+        match &self.0 {
+            ListenerKind::Kernel(listener) => listener.local_address(),
+            ListenerKind::Simulated(listener) => Ok(listener.local_address()),
+        }
+    }
+}
+
+impl KernelListener {
+    pub(crate) fn local_address(&self) -> Result<SocketAddr, IoError> {
         local_address(self.as_fd())
     }
 
@@ -149,7 +227,7 @@ impl Listener {
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for KernelListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }

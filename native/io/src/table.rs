@@ -61,6 +61,16 @@ impl<T> Table<T> {
         Some(value)
     }
 
+    /// The values of all rows in use.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> + '_ {
+        self.rows.iter().filter_map(|row| row.value.as_ref())
+    }
+
+    /// The same, to change them.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> + '_ {
+        self.rows.iter_mut().filter_map(|row| row.value.as_mut())
+    }
+
     /// The handles of all rows in use.
     pub(crate) fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
         self.rows

@@ -18,7 +18,8 @@ pub struct Waker {
 
 #[derive(Debug)]
 struct Bell {
-    descriptor: OwnedFd,
+    /// None in a simulation, whose scheduler looks at the flag.
+    descriptor: Option<OwnedFd>,
     /// Set by the first wake since the driver last looked; the wakes after it need no system call.
     ringing: AtomicBool,
 }
@@ -32,13 +33,29 @@ impl Waker {
         }
         // The write fails only if the counter is about to overflow, after 2^64 - 2 wakes, so its result
         // carries nothing.
-        let _ = retry_on_intr(|| write(&self.bell.descriptor, &1_u64.to_ne_bytes()));
+        if let Some(descriptor) = &self.bell.descriptor {
+            let _ = retry_on_intr(|| write(descriptor, &1_u64.to_ne_bytes()));
+        }
     }
 
     pub(crate) fn new() -> Result<Self, IoError> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC)
             .map_err(|errno| IoError::from_errno("make an eventfd", errno))?;
-        Ok(Self { bell: Arc::new(Bell { descriptor, ringing: AtomicBool::new(false) }) })
+        Ok(Self::with(Some(descriptor)))
+    }
+
+    /// Of a driver that nothing can block.
+    pub(crate) fn without_descriptor() -> Self {
+        Self::with(None)
+    }
+
+    fn with(descriptor: Option<OwnedFd>) -> Self {
+        Self { bell: Arc::new(Bell { descriptor, ringing: AtomicBool::new(false) }) }
+    }
+
+    /// Whether the driver's thread is to come out of `complete`.
+    pub(crate) fn is_ringing(&self) -> bool {
+        self.bell.ringing.load(Ordering::Acquire)
     }
 
     /// Called by the driver before it looks at whatever a waking thread may have left for it, never after: a
@@ -50,6 +67,6 @@ impl Waker {
 
 impl AsFd for Waker {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.descriptor.as_fd()
+        self.bell.descriptor.as_ref().expect("a driver of the kernel waits for a descriptor").as_fd()
     }
 }

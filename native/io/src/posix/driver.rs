@@ -249,12 +249,14 @@ impl Driver for PosixDriver {
 
     fn adopt_socket(&mut self, socket: Socket) -> Result<Handle, IoError> {
         self.counters.syscalls += 2;
+        let socket = socket.into_kernel()?;
         socket.prepare(true)?;
         self.adopt(Resource::Socket(SocketState::new(socket)))
     }
 
     fn adopt_listener(&mut self, listener: Listener) -> Result<Handle, IoError> {
         self.counters.syscalls += 1;
+        let listener = listener.into_kernel()?;
         listener.prepare(true)?;
         self.adopt(Resource::Listener(ListenerState::new(listener)))
     }

@@ -15,6 +15,7 @@ use crate::environment::Environment;
 use crate::error::IoError;
 use crate::file::{File, FileOptions};
 use crate::names;
+use crate::random;
 use crate::socket::Listener;
 use crate::thread::{self, JoinHandle, ThreadSpec};
 
@@ -35,6 +36,10 @@ impl Environment for PosixEnvironment {
 
     fn wall(&self) -> WallMicros {
         clock::wall_now()
+    }
+
+    fn random(&self, into: &mut [u8]) -> Result<(), IoError> {
+        random::fill(into)
     }
 
     fn driver(&self, limits: DriverLimits) -> Result<PosixDriver, IoError> {

@@ -15,12 +15,12 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags, acceptfrom_with, recv, send
 use crate::buffer::Buffer;
 use crate::driver::{Completion, Outcome, Token};
 use crate::error::IoError;
-use crate::socket::{Listener, Socket, internet_address};
+use crate::socket::{KernelListener, KernelSocket, Socket, internet_address};
 
 /// A connected socket and its waiting operations.
 #[derive(Debug)]
 pub(super) struct SocketState {
-    pub(super) socket: Socket,
+    pub(super) socket: KernelSocket,
     readable: bool,
     writable: bool,
     /// The peer finished or the connection broke: every further receive answers at once.
@@ -56,7 +56,7 @@ struct PendingSend {
 impl SocketState {
     /// A new socket is believed writable, which is true of every connected one; readability comes with the
     /// first event.
-    pub(super) fn new(socket: Socket) -> Self {
+    pub(super) fn new(socket: KernelSocket) -> Self {
         Self { socket, readable: false, writable: true, ended: false, receive: None, send: None }
     }
 
@@ -215,13 +215,13 @@ impl Filling {
 /// A listener and its waiting accept.
 #[derive(Debug)]
 pub(super) struct ListenerState {
-    pub(super) listener: Listener,
+    pub(super) listener: KernelListener,
     readable: bool,
     accept: Option<Token>,
 }
 
 impl ListenerState {
-    pub(super) fn new(listener: Listener) -> Self {
+    pub(super) fn new(listener: KernelListener) -> Self {
         Self { listener, readable: false, accept: None }
     }
 

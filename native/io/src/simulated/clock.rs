@@ -52,6 +52,11 @@ impl MachineClock {
         self.shared.now().max(self.ahead_to)
     }
 
+    /// The time elsewhere.
+    pub(super) fn world_now(&self) -> u64 {
+        self.shared.now()
+    }
+
     /// Whether waiting moves the time.
     pub(super) fn moves(&self) -> bool {
         self.drives_itself || self.booting

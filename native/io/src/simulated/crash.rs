@@ -24,6 +24,7 @@ impl Machine {
     /// The process is gone.
     pub(super) fn kill(&mut self) {
         self.process += 1;
+        self.streams.process_ends(self.clock.now());
         let flights = std::mem::take(&mut self.queues).into_iter().flatten();
         self.abandon(flights.map(|Reverse(flight)| flight).collect(), self.faults.late_writes);
         for open in self.opens.handles().collect::<Vec<_>>() {

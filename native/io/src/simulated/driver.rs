@@ -1,8 +1,10 @@
 //! The scheduler of one simulated thread: every operation takes as long as the seed says.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::SimulatedEnvironment;
+use super::adopted::{Adopted, ListenerState, SocketState};
 use super::flight::Product;
 use crate::clock::{Instant, WallMicros};
 use crate::driver::{
@@ -20,7 +22,9 @@ pub struct SimulatedDriver {
     process: u64,
     queue: usize,
     waker: Waker,
-    files: Table<SimulatedFile>,
+    adopted: Table<Adopted>,
+    /// Finished, but not yet handed out.
+    ready: VecDeque<Completion>,
     outstanding: usize,
     operations_max: usize,
     counters: DriverCounters,
@@ -52,7 +56,6 @@ impl Drop for SimulatedFile {
 
 impl SimulatedDriver {
     pub(super) fn new(environment: SimulatedEnvironment, limits: DriverLimits) -> Result<Self, IoError> {
-        let waker = Waker::new()?;
         let (process, queue) = {
             let machine = &mut *environment.lock();
             (machine.process, machine.add_queue())
@@ -61,28 +64,60 @@ impl SimulatedDriver {
             environment,
             process,
             queue,
-            waker,
-            files: Table::new(limits.handles_max),
+            waker: Waker::without_descriptor(),
+            adopted: Table::new(limits.handles_max),
+            ready: VecDeque::new(),
             outstanding: 0,
             operations_max: limits.operations_max,
             counters: DriverCounters::default(),
         })
     }
 
-    /// When the next operation ends, in nanoseconds on the machine's clock. None under way: `None`.
+    /// When the next operation goes on or ends, in nanoseconds on the machine's clock; a moment that has passed if one has
+    /// ended. None under way: `None`.
     #[must_use]
     pub fn next_completion(&self) -> Option<u64> {
+        if !self.ready.is_empty() {
+            return Some(0);
+        }
+        let streams = self.adopted.values().filter_map(Adopted::next).min();
         let machine = self.environment.lock();
-        if machine.process == self.process { machine.next_end(self.queue) } else { None }
+        if machine.process != self.process {
+            return None;
+        }
+        [machine.next_end(self.queue), streams].into_iter().flatten().min()
+    }
+
+    /// Whether somebody has rung since the last [`Driver::complete`].
+    #[must_use]
+    pub fn is_woken(&self) -> bool {
+        self.waker.is_ringing()
+    }
+
+    /// Starts an operation on a socket or a listener: its outcome if it cannot begin.
+    fn start_on_stream(&mut self, token: Token, operation: Operation) -> Option<Outcome> {
+        match operation.handle().and_then(|handle| self.adopted.get_mut(handle)) {
+            Some(Adopted::Socket(state)) => state.start(token, operation),
+            Some(Adopted::Listener(state)) => state.start(token, operation),
+            Some(Adopted::File(_)) | None => {
+                Some(Outcome::failed(operation, IoError::stale("network operation")))
+            }
+        }
+    }
+
+    fn advance_streams(&mut self) {
+        for adopted in self.adopted.values_mut() {
+            adopted.advance(&mut self.ready);
+        }
     }
 
     fn outcome_of(&mut self, file: Option<Handle>, product: Product) -> Outcome {
         match product {
             Product::Opened(result) => {
                 let opened = result.map(|open| SimulatedFile::new(&self.environment, open));
-                Outcome::Opened(opened.and_then(|file| self.files.insert(file)))
+                Outcome::Opened(opened.and_then(|file| self.adopted.insert(Adopted::File(file))))
             }
-            Product::Done(outcome) if file.is_some_and(|file| self.files.get(file).is_none()) => {
+            Product::Done(outcome) if file.is_some_and(|file| self.adopted.get(file).is_none()) => {
                 outcome.cancelled()
             }
             Product::Done(outcome) => outcome,
@@ -115,70 +150,96 @@ impl Driver for SimulatedDriver {
         self.waker.clone()
     }
 
-    fn adopt_socket(&mut self, _socket: Socket) -> Result<Handle, IoError> {
-        Err(IoError::new("adopt a socket", libc::ENOSYS))
+    fn adopt_socket(&mut self, socket: Socket) -> Result<Handle, IoError> {
+        self.adopted.insert(Adopted::Socket(SocketState::new(socket.into_simulated()?)))
     }
 
-    fn adopt_listener(&mut self, _listener: Listener) -> Result<Handle, IoError> {
-        Err(IoError::new("adopt a listener", libc::ENOSYS))
+    fn adopt_listener(&mut self, listener: Listener) -> Result<Handle, IoError> {
+        self.adopted.insert(Adopted::Listener(ListenerState::new(listener.into_simulated()?)))
     }
 
     fn adopt_file(&mut self, file: SimulatedFile) -> Result<Handle, IoError> {
         if file.process != self.process {
             return Err(IoError::stale("adopt a file"));
         }
-        self.files.insert(file)
+        self.adopted.insert(Adopted::File(file))
     }
 
-    fn local_address(&self, _handle: Handle) -> Result<SocketAddr, IoError> {
-        Err(IoError::stale("get the local address"))
+    fn local_address(&self, handle: Handle) -> Result<SocketAddr, IoError> {
+        match self.adopted.get(handle) {
+            Some(Adopted::Socket(state)) => Ok(state.socket.local_address()),
+            Some(Adopted::Listener(state)) => Ok(state.listener.local_address()),
+            Some(Adopted::File(_)) | None => Err(IoError::stale("get the local address")),
+        }
     }
 
-    fn acknowledged(&self, _socket: Handle) -> Option<u64> {
-        None
+    fn acknowledged(&self, socket: Handle) -> Option<u64> {
+        match self.adopted.get(socket) {
+            Some(Adopted::Socket(state)) => state.socket.acknowledged(),
+            Some(Adopted::Listener(_) | Adopted::File(_)) | None => None,
+        }
     }
 
     fn submit(&mut self, token: Token, operation: Operation) {
         assert!(self.outstanding < self.operations_max, "the caller bounds its operations");
         self.counters.operations += 1;
-        let file = operation.handle().and_then(|handle| self.files.get(handle));
+        if self.environment.lock().process != self.process {
+            return;
+        }
+        self.outstanding += 1;
+        if matches!(operation, Operation::Accept { .. } | Operation::Receive { .. } | Operation::Send { .. })
+        {
+            if let Some(outcome) = self.start_on_stream(token, operation) {
+                self.ready.push_back(Completion { token, outcome });
+            }
+            return;
+        }
+        let file = operation.handle().and_then(|handle| self.adopted.get(handle)).and_then(Adopted::file);
         let open = file.map(|file| file.open);
-        let machine = &mut *self.environment.lock();
-        if machine.process == self.process {
-            self.outstanding += 1;
-            machine.submit(self.queue, token, operation, open);
+        self.environment.lock().submit(self.queue, token, operation, open);
+    }
+
+    fn finish_sending(&mut self, socket: Handle) {
+        if let Some(Adopted::Socket(state)) = self.adopted.get(socket) {
+            state.socket.finish_sending();
         }
     }
 
-    fn finish_sending(&mut self, _socket: Handle) {}
-
+    /// Nothing is delayed here.
     fn acknowledge_now(&mut self, _socket: Handle) {}
 
     fn close(&mut self, handle: Handle) {
-        self.files.remove(handle);
+        match self.adopted.remove(handle) {
+            Some(Adopted::Socket(state)) => state.close(&mut self.ready),
+            Some(Adopted::Listener(state)) => state.close(&mut self.ready),
+            Some(Adopted::File(_)) | None => {}
+        }
     }
 
     fn complete(&mut self, wait: Wait, into: &mut Vec<Completion>) -> Result<(), IoError> {
+        let woken = self.waker.take();
+        self.counters.wakes += u64::from(woken);
+        let wait = if woken || !self.ready.is_empty() { Wait::Now } else { wait };
+        self.counters.sleeps += u64::from(wait != Wait::Now);
+        let next = self.next_completion();
         let mut machine = self.environment.lock();
         if machine.process != self.process {
             return Err(IoError::new("wait for events", libc::ESRCH));
         }
         machine.check_process("wait for events")?;
-        if self.waker.take() {
-            self.counters.wakes += 1;
-            return Ok(());
-        }
-        self.counters.sleeps += u64::from(wait != Wait::Now);
-        let now = machine.pass_time(self.queue, wait)?;
+        let now = machine.pass_time(next, wait)?;
         while let Some((token, file, product)) = machine.finish_next(self.queue, now) {
             // An opened file that finds no place is dropped.
             drop(machine);
             let outcome = self.outcome_of(file, product);
-            self.outstanding -= 1;
-            self.counters.completions += 1;
-            into.push(Completion { token, outcome });
+            self.ready.push_back(Completion { token, outcome });
             machine = self.environment.lock();
         }
+        drop(machine);
+        self.advance_streams();
+        self.outstanding -= self.ready.len();
+        self.counters.completions += self.ready.len() as u64;
+        into.extend(self.ready.drain(..));
         Ok(())
     }
 

@@ -9,6 +9,8 @@ use super::clock::{MachineClock, SimulatedClock};
 use super::content::Content;
 use super::driver::{SimulatedDriver, SimulatedFile};
 use super::machine::Machine;
+use super::pipe::StreamWeather;
+use super::socket::SimulatedListener;
 use super::watch::{DiskChange, Fuse};
 use crate::clock::{Instant, WallMicros};
 use crate::driver::DriverLimits;
@@ -59,6 +61,11 @@ impl SimulatedEnvironment {
     /// Sets how often things go wrong from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.lock().faults = faults;
+    }
+
+    /// Sets how streams behave from now on.
+    pub fn set_stream_weather(&self, weather: StreamWeather) {
+        self.lock().streams.weather = weather;
     }
 
     /// Sets how many bytes all files together may have.
@@ -167,6 +174,12 @@ impl Environment for SimulatedEnvironment {
         WallMicros(micros.saturating_add_signed(machine.wall_offset))
     }
 
+    fn random(&self, into: &mut [u8]) -> Result<(), IoError> {
+        let machine = &mut *self.lock();
+        into.fill_with(|| machine.identities.next().to_le_bytes()[0]);
+        Ok(())
+    }
+
     fn driver(&self, limits: DriverLimits) -> Result<SimulatedDriver, IoError> {
         SimulatedDriver::new(self.clone(), limits)
     }
@@ -175,8 +188,11 @@ impl Environment for SimulatedEnvironment {
         Err(IoError::new("start a thread", libc::ENOSYS))
     }
 
-    fn bind_stream(&self, _address: SocketAddr, _backlog: u32) -> Result<Listener, IoError> {
-        Err(IoError::new("bind", libc::ENOSYS))
+    fn bind_stream(&self, address: SocketAddr, backlog: u32) -> Result<Listener, IoError> {
+        let machine = &mut *self.lock();
+        let address = machine.streams.bind(address, backlog)?;
+        let listener = SimulatedListener::new(self.clone(), machine.process, address);
+        Ok(Listener::of_simulation(listener))
     }
 
     fn open_file(&self, path: &Path, options: FileOptions) -> Result<SimulatedFile, IoError> {

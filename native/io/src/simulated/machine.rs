@@ -11,6 +11,7 @@ use super::crash::LateWrite;
 use super::disk::{Disk, Kind, NodeId};
 use super::flight::{Flight, Product};
 use super::random::{Random, mix};
+use super::streams::Streams;
 use super::watch::{ChangeKind, Watch, change_of, name_of};
 use crate::buffer::PAGE;
 use crate::clock::Instant;
@@ -32,9 +33,13 @@ pub(super) struct Machine {
     pub(super) process: u64,
     pub(super) trace: u64,
     pub(super) random: Random,
+    /// For what the processes make of chance themselves.
+    pub(super) identities: Random,
     pub(super) opens: Table<Open>,
     /// What is under way, for each driver of the process, by when it ends.
     pub(super) queues: Vec<BinaryHeap<Reverse<Flight>>>,
+    /// Connections to its processes.
+    pub(super) streams: Streams,
     /// Writes of dead processes that are still to land, in the order in which they will.
     pub(super) late: Vec<LateWrite>,
     pub(super) watch: Watch,
@@ -63,8 +68,10 @@ impl Machine {
             process: 1,
             trace: 0,
             random: Random::new(seed),
+            identities: Random::new(seed ^ 0x6964_656e_7469_7479),
             opens: Table::new(u32::MAX as usize),
             queues: Vec::new(),
+            streams: Streams::new(seed ^ 0x7374_7265_616d),
             late: Vec::new(),
             watch: Watch::default(),
             submitted: 0,
@@ -157,12 +164,11 @@ impl Machine {
         }
     }
 
-    /// Moves the time as far as a driver's waiting does, and returns what it is.
-    pub(super) fn pass_time(&mut self, queue: usize, wait: Wait) -> Result<u64, IoError> {
+    /// Moves the time as far as the waiting of a driver does for which something happens next then, and returns what it is.
+    pub(super) fn pass_time(&mut self, next: Option<u64>, wait: Wait) -> Result<u64, IoError> {
         if let Wait::Until(deadline) = wait
             && self.clock.moves()
         {
-            let next = self.next_end(queue);
             if next.is_none() && deadline == Instant::FAR_FUTURE {
                 return Err(IoError::new("wait for events", libc::EDEADLK));
             }

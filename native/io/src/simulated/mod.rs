@@ -2,8 +2,8 @@
 //! by seeds.
 //!
 //! The same calls with the same seed give the same outcomes in the same order, which [`SimulatedEnvironment::trace`]
-//! proves. It has no sockets and starts no threads: what a shard does with those is simulated above the drivers, with
-//! frames that go through a [`SimulatedNetwork`].
+//! proves. Clients elsewhere reach the listeners of a machine by streams ([`SimulatedEnvironment::connect`]); what nodes say to
+//! each other goes as frames through a [`SimulatedNetwork`]. It starts no threads: a scheduler turns what would run on them.
 //!
 //! A machine made with [`SimulatedEnvironment::new`] has a clock of its own, which waiting in
 //! [`crate::Driver::complete`] moves. Machines made with [`SimulatedEnvironment::on`] share one, which a scheduler moves:
@@ -13,6 +13,7 @@
 //! A judge can watch the changes of a disk ([`SimulatedEnvironment::watch`]), and set a [`Fuse`] to end the process, or to fail
 //! an operation, at one of them.
 
+mod adopted;
 mod clock;
 mod content;
 mod crash;
@@ -23,14 +24,20 @@ mod flight;
 mod machine;
 mod names;
 mod network;
+mod pipe;
 mod random;
+mod socket;
+mod streams;
 mod watch;
 
 pub use clock::SimulatedClock;
 pub use driver::{SimulatedDriver, SimulatedFile};
 pub use environment::SimulatedEnvironment;
 pub use network::{NetworkFaults, SimulatedNetwork};
+pub use pipe::StreamWeather;
 pub use random::Random;
+pub use socket::{SimulatedListener, SimulatedPeer, SimulatedSocket};
+pub use streams::Arrived;
 pub use watch::{ChangeKind, DiskChange, Fuse};
 
 /// What a power cut tears apart: the unit that a disk writes as a whole.

@@ -317,12 +317,14 @@ impl Driver for UringDriver {
     fn adopt_socket(&mut self, socket: Socket) -> Result<Handle, IoError> {
         self.counters.syscalls += 2;
         // Blocking on purpose: on a non-blocking socket the ring answers "again" instead of waiting.
+        let socket = socket.into_kernel()?;
         socket.prepare(false)?;
         self.adopt(Descriptor::Socket(socket))
     }
 
     fn adopt_listener(&mut self, listener: Listener) -> Result<Handle, IoError> {
         self.counters.syscalls += 1;
+        let listener = listener.into_kernel()?;
         listener.prepare(false)?;
         self.adopt(Descriptor::Listener(listener))
     }

@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::error::IoError;
 use crate::file::{File, FileOptions};
 use crate::names;
+use crate::random;
 use crate::socket::Listener;
 use crate::thread::{self, JoinHandle, ThreadSpec};
 
@@ -39,6 +40,10 @@ impl Environment for UringEnvironment {
 
     fn wall(&self) -> WallMicros {
         clock::wall_now()
+    }
+
+    fn random(&self, into: &mut [u8]) -> Result<(), IoError> {
+        random::fill(into)
     }
 
     fn driver(&self, limits: DriverLimits) -> Result<UringDriver, IoError> {

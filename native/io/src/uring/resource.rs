@@ -8,7 +8,7 @@ use crate::driver::{Operation, Outcome};
 use crate::error::IoError;
 use crate::file::File;
 use crate::file_work::FileWork;
-use crate::socket::{Listener, Socket};
+use crate::socket::{KernelListener, KernelSocket};
 
 #[derive(Debug)]
 pub(super) struct Resource {
@@ -24,8 +24,8 @@ pub(super) struct Resource {
 
 #[derive(Debug)]
 pub(super) enum Descriptor {
-    Socket(Socket),
-    Listener(Listener),
+    Socket(KernelSocket),
+    Listener(KernelListener),
     File(File),
 }
 

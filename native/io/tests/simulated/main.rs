@@ -8,5 +8,6 @@ mod model;
 mod names;
 mod network;
 mod rig;
+mod streams;
 mod watch;
 mod world;

@@ -69,6 +69,10 @@ impl Environment for Mortal {
         self.machine.wall()
     }
 
+    fn random(&self, into: &mut [u8]) -> Result<(), IoError> {
+        self.machine.random(into)
+    }
+
     fn driver(&self, limits: DriverLimits) -> Result<MortalDriver, IoError> {
         Ok(MortalDriver { inner: self.machine.driver(limits)?, environment: self.clone() })
     }

@@ -128,7 +128,7 @@ impl Seat {
 }
 
 fn pair() -> (Mailboxes, Mailboxes) {
-    let mut all = mesh(2, INBOX_CAPACITY).into_iter();
+    let mut all = mesh(2, INBOX_CAPACITY / 2).into_iter();
     all.next().zip(all.next()).expect("a mesh of two")
 }
 

@@ -2,11 +2,9 @@
 //!
 //! Everything here waits for the disk, which no shard has begun to turn for.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::time::Duration;
 
-use ng_io::{DriverLimits, Environment};
+use ng_io::{DriverLimits, Environment, IoError};
 use ng_partition::PartitionLimits;
 use ng_storage::PAGE;
 use ng_storage::data_directory::{self, DataDirectory, Identity};
@@ -18,13 +16,14 @@ use ng_storage::layout::{Layout, Member};
 use ng_storage::resharding::Resharding;
 use ng_storage::store::StoreLimits;
 use ng_storage::superblock::{Genesis, JOURNAL_FILES_MAX};
-use ng_vsr::{ClientLimits, Limits, Ticks, Timing};
+use ng_vsr::{ClientLimits, Limits, Timing};
 use ng_wire::table::exit_status::ExitStatus;
 
 use crate::ending::Ending;
 use crate::identity::ShardId;
 use crate::log::owner::{METADATA, owner};
 use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog};
+use crate::log_pace::LogPace;
 use crate::memory_parts::MemoryParts;
 use crate::metadata::MetadataPlane;
 use crate::settings::Settings;
@@ -38,9 +37,6 @@ const LOG_TOKEN: u64 = JOURNAL_TOKEN + JOURNAL_TOKENS;
 
 /// What a journal file has beyond two of the largest bodies: headers, directories, padding to pages.
 const JOURNAL_FILE_ROOM: u64 = 64 * 1024;
-
-/// Milliseconds between two manifests of a shard that works.
-const CHECKPOINT_PERIOD: Ticks = 10_000;
 
 /// Segments that a shard keeps open.
 const SEGMENTS_OPEN: usize = 64;
@@ -59,6 +55,7 @@ pub struct Directory<E: Environment> {
     settings: data_directory::Settings,
     retention: RetentionLimits,
     memory: MemoryParts,
+    pace: LogPace,
     /// One for each shard, another in each life of the node, never zero.
     nonces: Vec<u64>,
 }
@@ -72,22 +69,25 @@ impl<E: Environment> Directory<E> {
         let layout = match storage.layout()? {
             LayoutState::Complete(layout) if layout.shard_count != shards => {
                 tell(&format!("moving {} shards into {shards}", layout.shard_count));
-                change_shard_count(&storage, &layout, shards)?
+                change_shard_count(environment, &storage, &layout, shards)?
             }
             LayoutState::Complete(layout) => layout,
             LayoutState::Nothing => {
                 tell("founding the data directory");
-                found(&storage, shards)?
+                found(environment, &storage, shards)?
             }
         };
-        let nonces =
-            random_numbers(shards as usize)?.into_iter().map(|number| low_half(number) | 1).collect();
+        let nonces = random_numbers(environment, shards as usize)?
+            .into_iter()
+            .map(|number| low_half(number) | 1)
+            .collect();
         Ok(Self {
             storage,
             layout,
             settings: kept,
             retention: settings.retention,
             memory: settings.memory,
+            pace: settings.pace,
             nonces,
         })
     }
@@ -131,11 +131,11 @@ impl<E: Environment> Directory<E> {
             journal_limits: self.settings.journal,
             store_limits: StoreLimits {
                 buffered_bytes_max: self.memory.unflushed,
-                ..store_limits(self.settings.genesis.frame_bytes_max)
+                ..store_limits(self.settings.genesis.frame_bytes_max, &self.pace)
             },
             files_max: SEGMENTS_OPEN,
             direct: self.settings.direct,
-            checkpoint_period: CHECKPOINT_PERIOD,
+            checkpoint_period: self.pace.checkpoint_period,
             metadata_state,
             expected: (owner(METADATA, shards) == shard.0)
                 .then_some((METADATA, FIRST_EPOCH))
@@ -174,30 +174,29 @@ fn storage_settings(settings: &Settings) -> data_directory::Settings {
             client_table_slots: slots,
             consumer_offsets_max: settings.consumer_offsets_max,
         },
-        journal: journal_limits(frame_bytes_max, settings.journal_files_max),
+        journal: journal_limits(frame_bytes_max, settings.journal_files_max, &settings.pace),
         direct: settings.direct_io,
         first_token: JOURNAL_TOKEN,
     }
 }
 
-fn journal_limits(frame_bytes_max: u32, files_max: u32) -> JournalLimits {
+fn journal_limits(frame_bytes_max: u32, files_max: u32, pace: &LogPace) -> JournalLimits {
     let file_bytes = (2 * u64::from(frame_bytes_max) + JOURNAL_FILE_ROOM).next_multiple_of(PAGE as u64);
     JournalLimits {
         file_bytes,
         files_max,
-        block_bytes_target: 1 << 20,
-        queued_bytes_max: frame_bytes_max as usize + (16 << 20),
+        block_bytes_target: pace.block_bytes_target,
+        queued_bytes_max: frame_bytes_max as usize + pace.queued_bytes,
         window_max: 1 << 16,
         slots_max: 1 << 18,
     }
 }
 
-fn store_limits(frame_bytes_max: u32) -> StoreLimits {
+fn store_limits(frame_bytes_max: u32, pace: &LogPace) -> StoreLimits {
     StoreLimits {
         segment_bytes: 1 << 30,
-        // Less needs more syncs of segments, more keeps the journal waiting behind each write: both cost a fifth of the rate.
-        flush_bytes: 512 << 10,
-        flush_delay: Duration::from_secs(1),
+        flush_bytes: pace.flush_bytes,
+        flush_delay: pace.flush_delay,
         plan_bytes_max: 4 << 20,
         buffered_bytes_max: 64 << 20,
         batch_bytes_max: frame_bytes_max.into(),
@@ -206,19 +205,20 @@ fn store_limits(frame_bytes_max: u32) -> StoreLimits {
     }
 }
 
-fn found<E: Environment>(storage: &DataDirectory<E>, shards: u32) -> Result<Layout, Ending> {
-    let mut numbers = random_numbers(shards as usize + 2)?;
+fn found<E: Environment>(environment: &E, storage: &DataDirectory<E>, shards: u32) -> Result<Layout, Ending> {
+    let mut numbers = random_numbers(environment, shards as usize + 2)?;
     let mut next = || numbers.pop().unwrap_or_default();
     let identity = Identity { cluster: next(), node: next(), member: Member::STANDALONE };
     Ok(storage.found(identity, shards, &mut next)?)
 }
 
 fn change_shard_count<E: Environment>(
+    environment: &E,
     storage: &DataDirectory<E>,
     layout: &Layout,
     shards: u32,
 ) -> Result<Layout, Ending> {
-    let mut numbers = random_numbers(shards as usize)?;
+    let mut numbers = random_numbers(environment, shards as usize)?;
     let change = Resharding {
         shard_count: shards,
         owner: &|group, shards| u32::from(owner(group, u16::try_from(shards).unwrap_or(u16::MAX))),
@@ -233,11 +233,10 @@ fn low_half(number: u128) -> u64 {
 }
 
 /// Numbers that no other node, and no other life of this one, has.
-fn random_numbers(count: usize) -> Result<Vec<u128>, Ending> {
-    const SOURCE: &str = "/dev/urandom";
+fn random_numbers<E: Environment>(environment: &E, count: usize) -> Result<Vec<u128>, Ending> {
     let mut bytes = vec![0; 16 * count];
-    File::open(SOURCE).and_then(|mut source| source.read_exact(&mut bytes)).map_err(|error| {
-        Ending::new(ExitStatus::Configuration, format!("{SOURCE} cannot be read: {error}"))
+    environment.random(&mut bytes).map_err(|error: IoError| {
+        Ending::new(ExitStatus::Configuration, format!("no random numbers: {error}"))
     })?;
     let (numbers, _) = bytes.as_chunks::<16>();
     Ok(numbers.iter().map(|number| u128::from_le_bytes(*number)).collect())
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn a_journal_file_holds_two_of_the_largest_frames() {
         for frame_bytes_max in [1 << 20, (1 << 20) + 1, 64 << 20] {
-            let limits = journal_limits(frame_bytes_max, 8);
+            let limits = journal_limits(frame_bytes_max, 8, &LogPace::default());
             assert_eq!(limits.file_bytes % PAGE as u64, 0);
             assert!(limits.body_bytes_max() > frame_bytes_max as usize);
             assert!(limits.queued_bytes_max > limits.body_bytes_max());
@@ -259,15 +258,10 @@ mod tests {
 
     #[test]
     fn tokens_of_the_log_stay_below_that_of_the_door() {
-        let tokens = LogParts::<ng_io::PosixEnvironment, MetadataPlane>::tokens(&store_limits(1 << 20));
+        let tokens = LogParts::<ng_io::PosixEnvironment, MetadataPlane>::tokens(&store_limits(
+            1 << 20,
+            &LogPace::default(),
+        ));
         assert!(LOG_TOKEN + tokens < crate::turn::DOOR_TOKEN.0);
-    }
-
-    #[test]
-    fn random_numbers_are_not_repeated() {
-        let mut numbers = random_numbers(64).expect("a source of random numbers");
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert_eq!(numbers.len(), 64);
     }
 }

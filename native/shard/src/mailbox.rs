@@ -15,9 +15,6 @@ use crate::doorbell::{Doorbell, Wake};
 use crate::frame::{Envelope, ShardFrame};
 use crate::identity::ShardId;
 
-/// No ring is smaller than this, however many shards share the configured capacity.
-const ENTRIES_MIN: usize = 64;
-
 /// Frames that wait for room in one ring: a hand-over, a close and an answer for each of at most 1,000,000 connections, and
 /// what the control plane has under way. A defect that lets them grow ends the process before it takes all memory.
 const OUTBOX_MAX: usize = 1 << 22;
@@ -72,9 +69,8 @@ impl Outgoing {
     }
 }
 
-/// Makes the rings of `shards` shards that share `inbox_capacity` entries each.
-pub fn mesh(shards: u16, inbox_capacity: usize) -> Vec<Mailboxes> {
-    let entries = (inbox_capacity / usize::from(shards)).max(ENTRIES_MIN);
+/// Makes the rings of `shards` shards, each of so many entries.
+pub fn mesh(shards: u16, entries: usize) -> Vec<Mailboxes> {
     let mut all: Vec<Mailboxes> = (0..shards).map(|own| Mailboxes::empty(ShardId(own), shards)).collect();
     for from in 0..usize::from(shards) {
         for to in 0..usize::from(shards) {
@@ -197,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_ordered_pair_has_a_ring_of_its_own() {
-        let mut all = mesh(4, 1024);
+        let mut all = mesh(4, 256);
         for from in 0..4u16 {
             for to in (0..4u16).filter(|to| *to != from) {
                 all[usize::from(from)].send(ShardId(to), closed(u32::from(from) * 10 + u32::from(to)));
@@ -243,7 +239,7 @@ mod tests {
 
     #[test]
     fn frames_discarded_at_a_stop_are_told_one_by_one() {
-        let mut sender = mesh(3, 192).remove(0);
+        let mut sender = mesh(3, 64).remove(0);
         for to in [1, 2] {
             for client_id in 0..67 {
                 sender.send(ShardId(to), closed(client_id));
@@ -255,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_busy_sender_does_not_starve_the_others() {
-        let mut all = mesh(3, 192);
+        let mut all = mesh(3, 64);
         let mut receiver = all.remove(0);
         for client_id in 0..60 {
             all[0].send(ShardId(0), closed(client_id));
@@ -272,7 +268,7 @@ mod tests {
         let mut sender = mesh(2, 64).remove(0);
         for client_id in 0.. {
             sender.send(ShardId(1), closed(client_id));
-            assert!(client_id as usize <= ENTRIES_MIN + OUTBOX_MAX);
+            assert!(client_id as usize <= 64 + OUTBOX_MAX);
         }
     }
 

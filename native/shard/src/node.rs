@@ -107,7 +107,7 @@ pub fn open<E: Environment>(
     let mut events = Vec::new();
     let mut seats = Vec::new();
     let totals: Arc<[ShardTotals]> = (0..shards).map(|_| ShardTotals::default()).collect();
-    for (mailboxes, metrics) in mesh(shards, settings.inbox_capacity).into_iter().zip(rows) {
+    for (mailboxes, metrics) in mesh(shards, settings.mailbox_entries).into_iter().zip(rows) {
         let (log, reader) = event_ring();
         events.push(reader);
         let desk = Desk {
@@ -194,6 +194,13 @@ pub fn start<E: Environment>(environment: &E, node: Node) -> Result<(), IoError>
     environment.spawn(thread, Box::new(move || supervisor::run(crew))).map(drop).inspect_err(|_| {
         shared.set_stage(Stage::Stopped { in_order: true });
     })
+}
+
+impl Node {
+    /// What its shards are made from.
+    pub(crate) fn into_parts(self) -> (Arc<NodeShared>, Settings, Vec<Seat>) {
+        (self.shared, self.settings, self.seats)
+    }
 }
 
 impl NodeShared {

@@ -12,10 +12,14 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::log::{OffsetHold, RetentionLimits};
+use crate::log_pace::LogPace;
 use crate::memory_parts::MemoryParts;
 
 /// The highest number of shards, which is what a data directory can name.
 pub const SHARDS_MAX: usize = 1024;
+
+/// No mailbox is smaller than this, however many shards share the capacity that is set.
+const MAILBOX_ENTRIES_MIN: usize = 64;
 
 /// One file is written, one is freed, two are kept for what must be moved out of the way, and one is for growth.
 pub const JOURNAL_FILES_MIN: u32 = 5;
@@ -38,8 +42,8 @@ pub struct Settings {
     pub backend: Backend,
     /// The CPU of each shard; `None` leaves a shard to the scheduler. Its length is the number of shards.
     pub cpus: Vec<Option<usize>>,
-    /// Entries that the mailboxes into one shard share.
-    pub inbox_capacity: usize,
+    /// Entries of the mailbox between two shards.
+    pub mailbox_entries: usize,
     /// Where TCP clients are accepted.
     pub tcp: SocketAddr,
     /// Connections the kernel keeps while we are busy.
@@ -82,6 +86,8 @@ pub struct Settings {
     pub poll_reply_bytes_max: usize,
     /// When messages go by themselves, and what consumers hold back.
     pub retention: RetentionLimits,
+    /// How much of a log is done at a time.
+    pub pace: LogPace,
     /// Where the reason of a crash is left.
     pub crash_file: PathBuf,
     /// The cluster's name.
@@ -123,6 +129,7 @@ impl Settings {
     /// Reads settings.
     pub fn parse(bytes: &[u8]) -> Result<Self, SettingsError> {
         let mut lines = Lines::read(bytes)?;
+        let cpus = lines.cpus()?;
         let settings = Self {
             backend: match lines.text("backend")? {
                 "auto" => Backend::Auto,
@@ -130,8 +137,8 @@ impl Settings {
                 "uring" => Backend::Uring,
                 other => return Err(fault("backend", other)),
             },
-            cpus: lines.cpus()?,
-            inbox_capacity: lines.number("inbox_capacity", 1)?,
+            mailbox_entries: mailbox_entries(lines.number("inbox_capacity", 1)?, cpus.len()),
+            cpus,
             tcp: lines.number_like("tcp_address")?,
             backlog: lines.number("accept_backlog", 1)?,
             frame_bytes_max: lines.number("frame_bytes_max", ng_wire::frame::HEADER_SIZE)?,
@@ -153,6 +160,7 @@ impl Settings {
             memory: lines.memory()?,
             poll_reply_bytes_max: lines.number("poll_reply_bytes_max", 1)?,
             retention: lines.retention()?,
+            pace: LogPace::default(),
             crash_file: PathBuf::from(lines.text("crash_file")?),
             cluster_name: lines.text("cluster_name")?.to_owned(),
         };
@@ -166,6 +174,11 @@ impl Settings {
     pub fn shards(&self) -> u16 {
         u16::try_from(self.cpus.len()).expect("bounded by SHARDS_MAX")
     }
+}
+
+/// The mailboxes into one shard share the capacity that is set.
+fn mailbox_entries(inbox_capacity: usize, shards: usize) -> usize {
+    (inbox_capacity / shards).max(MAILBOX_ENTRIES_MIN)
 }
 
 fn fault(key: &'static str, value: &str) -> SettingsError {
@@ -271,6 +284,9 @@ mod tests {
     fn complete_settings_are_taken() {
         let settings = Settings::parse(GOOD.as_bytes()).expect("complete");
         assert_eq!(settings.cpus, [Some(0), None]);
+        assert_eq!(settings.mailbox_entries, 512);
+        let small = GOOD.replace("inbox_capacity=1024", "inbox_capacity=100");
+        assert_eq!(Settings::parse(small.as_bytes()).expect("complete").mailbox_entries, 64);
         assert_eq!(settings.frame_time, Duration::from_secs(10));
         assert_eq!(settings.watchdog, None);
         assert_eq!(settings.retention, RetentionLimits::default());

@@ -59,10 +59,7 @@ pub fn run<E: Environment>(crew: Crew<E>) {
     let started = start_all(&environment, &shared, &settings, seats, &sender, &reports);
     let stage = match started {
         Ok(Started { handles, bells, cleaner }) => {
-            shared.bells.set(bells).expect("a node is started once");
-            shared.tell(&Record { kind: to_python::STARTED, shard: 0, token: 0, body: &[] });
-            // A stop that came during the start found no bell to ring.
-            shared.ring_all();
+            shared.tell_started(bells);
             let watch = Watch::new(&environment, &shared, &settings);
             let in_order =
                 Supervisor { environment, shared: &shared, settings, crash, reports, watch }.run(handles);
@@ -76,7 +73,7 @@ pub fn run<E: Environment>(crew: Crew<E>) {
         }
     };
     let in_order = stage == Stage::Stopped { in_order: true };
-    shared.tell(&Record { kind: to_python::STOPPED, shard: 0, token: 0, body: &[u8::from(in_order)] });
+    shared.tell_stopped(in_order);
     shared.set_stage(stage);
 }
 
@@ -325,12 +322,25 @@ impl NodeShared {
         self.python_bell.ring();
     }
 
+    /// Every shard runs, and has a doorbell.
+    pub(crate) fn tell_started(&self, bells: Vec<Arc<ShardBell>>) {
+        self.bells.set(bells).expect("a node is started once");
+        self.tell(&Record { kind: to_python::STARTED, shard: 0, token: 0, body: &[] });
+        // A stop that came during the start found no bell to ring.
+        self.ring_all();
+    }
+
+    /// Every shard has stopped.
+    pub(crate) fn tell_stopped(&self, in_order: bool) {
+        self.tell(&Record { kind: to_python::STOPPED, shard: 0, token: 0, body: &[u8::from(in_order)] });
+    }
+
     fn tell_event(&self, event: &LoggedEvent) {
         self.notices.push_bytes(event_bytes(0, event));
         self.python_bell.ring();
     }
 
-    fn tell_progress(&self, phrase: &str) {
+    pub(crate) fn tell_progress(&self, phrase: &str) {
         let mut body = Vec::new();
         put_str32(&mut body, phrase);
         self.tell(&Record { kind: to_python::PROGRESS, shard: ShardId::NONE.0, token: 0, body: &body });

@@ -81,7 +81,9 @@ fn turn_until_stopped<E: Environment>(shard: &mut Shard<E>) -> Result<(), Ending
     }
 }
 
-struct Prepared<E: Environment> {
+/// A shard that waits for the doorbells of all.
+#[derive(Debug)]
+pub struct Prepared<E: Environment> {
     driver: E::Driver,
     log: NodeLog<E>,
     door: Option<Door>,
@@ -92,7 +94,8 @@ struct Prepared<E: Environment> {
     stopping: Arc<Stopping>,
 }
 
-fn prepare<E: Environment>(
+/// Makes the I/O of a shard and recovers its log, on the thread that will turn it.
+pub fn prepare<E: Environment>(
     environment: &E,
     seat: Seat,
     directory: &Directory<E>,
@@ -121,11 +124,13 @@ fn driver_limits(limits: &Limits, log: &DriverLimits) -> DriverLimits {
 }
 
 impl<E: Environment> Prepared<E> {
-    fn waker(&self) -> Waker {
+    /// Wakes it.
+    pub fn waker(&self) -> Waker {
         self.driver.waker()
     }
 
-    fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<E> {
+    /// The shard, now that all have doorbells.
+    pub fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<E> {
         let first = self.door.zip(self.from_python);
         let first = first.map(|(door, from_python)| FirstShard::new(door, from_python));
         Shard::new(ShardParts {

@@ -123,21 +123,30 @@ impl TrashLink {
         orders.low || self.short_shards.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits until there is news, or so long; a pause between deletions is no longer than the room on the disk.
+    /// What there is to do at once, or how long to wait for that at most; a pause between deletions is no longer than the room
+    /// on the disk.
+    fn look(&self, orders: &mut Orders, rest: Rest) -> Result<Call, Option<Duration>> {
+        if orders.ends {
+            return Ok(Call::End);
+        }
+        if std::mem::take(&mut orders.news) {
+            return Ok(Call::Survey);
+        }
+        match rest {
+            Rest::Pause if self.is_short(orders) => Ok(Call::GoOn),
+            Rest::Pause => Err(Some(PAUSE)),
+            Rest::For(time) => Err(Some(time)),
+            Rest::ForNews => Err(None),
+        }
+    }
+
+    /// Waits until there is news, or so long.
     fn wait(&self, rest: Rest) -> Call {
         let mut orders = self.orders();
         loop {
-            if orders.ends {
-                return Call::End;
-            }
-            if std::mem::take(&mut orders.news) {
-                return Call::Survey;
-            }
-            let time = match rest {
-                Rest::Pause if self.is_short(&orders) => return Call::GoOn,
-                Rest::Pause => Some(PAUSE),
-                Rest::For(time) => Some(time),
-                Rest::ForNews => None,
+            let time = match self.look(&mut orders, rest) {
+                Ok(call) => return call,
+                Err(time) => time,
             };
             let Some(time) = time else {
                 orders = self.rung.wait(orders).unwrap_or_else(PoisonError::into_inner);
@@ -163,38 +172,72 @@ enum Rest {
 }
 
 /// The thread: empties the trash until it is told to end.
-pub fn run<E: Environment>(environment: &E, mut trash: Trash<E>, link: &TrashLink) {
-    // What a life before has left.
-    let mut looks = true;
-    let mut rest = Rest::For(Duration::ZERO);
+pub fn run<E: Environment>(environment: &E, trash: Trash<E>, link: &TrashLink) {
+    let mut cleaner = Cleaner::new(trash, environment.now());
     loop {
-        match link.wait(rest) {
+        match link.wait(cleaner.rest) {
             Call::End => return,
-            Call::Survey => looks = true,
-            Call::GoOn => {}
+            call => cleaner.work(call, environment.now(), link),
         }
-        if looks {
+    }
+}
+
+/// What empties the trash, step by step.
+#[derive(Debug)]
+pub struct Cleaner<E: Environment> {
+    trash: Trash<E>,
+    /// Entries may have come.
+    looks: bool,
+    rest: Rest,
+    rests_since: Instant,
+}
+
+impl<E: Environment> Cleaner<E> {
+    /// Looks first what a life before has left.
+    pub fn new(trash: Trash<E>, now: Instant) -> Self {
+        Self { trash, looks: true, rest: Rest::For(Duration::ZERO), rests_since: now }
+    }
+
+    /// Does the next step if it is due, for a scheduler that does not let it wait.
+    pub fn tend(&mut self, now: Instant, link: &TrashLink) {
+        let call = link.look(&mut link.orders(), self.rest);
+        match call {
+            Ok(Call::End) => {}
+            Ok(call) => self.work(call, now, link),
+            Err(Some(time)) if now >= self.rests_since + time => self.work(Call::GoOn, now, link),
+            Err(_) => {}
+        }
+    }
+
+    fn work(&mut self, call: Call, now: Instant, link: &TrashLink) {
+        self.looks |= call == Call::Survey;
+        self.rests_since = now;
+        self.rest = self.step(now, link);
+    }
+
+    fn step(&mut self, now: Instant, link: &TrashLink) -> Rest {
+        let trash = &mut self.trash;
+        if self.looks {
             match trash.survey() {
-                Ok(more) => looks = more,
+                Ok(more) => self.looks = more,
                 Err(error) => {
                     link.failed(error);
                     link.publish(trash.bytes(), trash.failing().max(1));
-                    rest = Rest::For(LOOK_AGAIN);
-                    continue;
+                    return Rest::For(LOOK_AGAIN);
                 }
             }
         }
-        let now = environment.now();
-        rest = match trash.empty_some(now) {
+        let rest = match trash.empty_some(now) {
             Emptied::One => Rest::Pause,
             Emptied::Failed(error) => {
                 link.failed(error);
                 Rest::Pause
             }
-            Emptied::Nothing(_) if looks => Rest::For(LOOK_AGAIN),
+            Emptied::Nothing(_) if self.looks => Rest::For(LOOK_AGAIN),
             Emptied::Nothing(due) => due.map_or(Rest::ForNews, |due| Rest::For(until(now, due))),
         };
         link.publish(trash.bytes(), trash.failing());
+        rest
     }
 }
 

@@ -224,8 +224,19 @@ impl<E: Environment> Shard<E> {
             .fold(now + idle, Instant::min)
     }
 
+    /// What it does I/O with.
+    pub fn driver(&self) -> &E::Driver {
+        &self.driver
+    }
+
     /// Waits for whatever comes next: the only call of a shard that may block.
     pub fn rest(&mut self, pause: Pause) -> Result<(), IoError> {
+        let wait = self.lie_down(pause);
+        self.get_up(wait)
+    }
+
+    /// The first half of a rest: from now on whoever has something for the shard rings. Says how long it may sleep.
+    pub fn lie_down(&self, pause: Pause) -> Wait {
         let bell = &self.bells[self.desk.id.index()];
         let mailboxes = &self.desk.mailboxes;
         let from_python = self.first.as_ref().map(|first| &first.from_python);
@@ -235,12 +246,16 @@ impl<E: Environment> Shard<E> {
                 && from_python.is_none_or(RecordReader::is_empty)
                 && (shutting || !stopping.began())
         };
-        let wait = match pause {
+        match pause {
             Pause::Until(at) if bell.may_sleep(idle) => Wait::Until(at),
             _ => Wait::Now,
-        };
+        }
+    }
+
+    /// The second half: sleeps at most so long, and takes what has completed.
+    pub fn get_up(&mut self, wait: Wait) -> Result<(), IoError> {
         let outcome = self.driver.complete(wait, &mut self.completions);
-        bell.awake();
+        self.bells[self.desk.id.index()].awake();
         outcome
     }
 

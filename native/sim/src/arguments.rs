@@ -9,7 +9,7 @@ use ng_sim::replay;
 pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds S] [--threads T] [--summary FILE] [--every-step yes|no] [WORLD]
        ng-sim --plant NAME [--seed N] [--seeds M] [WORLD]
        ng-sim --replay --seed N [--bad-disk none|N] [--plant NAME] [WORLD]
-WORLD: how it is drawn, and what is not: [--draw storm|calm|dense] [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
+WORLD: how it is drawn, and what is not: [--draw storm|calm|dense|whole] [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
        [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]
        [--aims none|all|VoteSent,JournalSynced:3:PowerCut,...]";
 

@@ -61,6 +61,8 @@ impl World {
         match fault {
             // Part of the weather, all the time.
             Fault::Loss | Fault::Duplication | Fault::Reordering => {}
+            // Of whole nodes and their clients.
+            Fault::Stop | Fault::Reset | Fault::Garbage | Fault::SlowReader => {}
             Fault::Cut => self.cut(victim, until),
             Fault::Kill => self.fell(victim, false, until),
             Fault::PowerCut if self.random.below(4) == 0 => self.black_out(until),

@@ -27,4 +27,5 @@ pub mod shrink;
 mod story;
 pub mod summary;
 mod vigil;
+mod whole;
 pub mod world;

@@ -43,10 +43,35 @@ pub enum Fault {
     StalledApply,
     /// A node starts again with another number of shards.
     ShardCount,
+    /// A node stops in order and starts again.
+    Stop,
+    /// A client's connection is broken off, or half closed.
+    Reset,
+    /// A client sends what is no request.
+    Garbage,
+    /// A client reads nothing for a while.
+    SlowReader,
 }
 
 impl Fault {
-    /// Every kind.
+    /// Every kind that a whole node has.
+    pub const OF_WHOLE: [Self; 13] = [
+        Self::Kill,
+        Self::PowerCut,
+        Self::Pause,
+        Self::ClockJump,
+        Self::WriteError,
+        Self::ReadError,
+        Self::FullDisk,
+        Self::StalledApply,
+        Self::ShardCount,
+        Self::Stop,
+        Self::Reset,
+        Self::Garbage,
+        Self::SlowReader,
+    ];
+
+    /// Every kind that the logs of nodes have.
     pub const ALL: [Self; 16] = [
         Self::Loss,
         Self::Duplication,
@@ -89,16 +114,27 @@ pub enum Draw {
     Dense,
     /// Rates, sizes, bounds and times drawn independently; most worlds are short.
     Storm,
+    /// One node with all that its process has, drawn as a storm is.
+    Whole,
 }
 
 impl Draw {
     /// Every draw.
-    pub const ALL: [Self; 3] = [Self::Calm, Self::Dense, Self::Storm];
+    pub const ALL: [Self; 4] = [Self::Calm, Self::Dense, Self::Storm, Self::Whole];
+
+    /// The kinds of faults that its worlds may have.
+    #[must_use]
+    pub const fn faults(self) -> &'static [Fault] {
+        match self {
+            Self::Calm | Self::Dense | Self::Storm => &Fault::ALL,
+            Self::Whole => &Fault::OF_WHOLE,
+        }
+    }
 
     /// The draw of this name on a command line.
     pub fn named(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|draw| draw.name() == name);
-        found.ok_or_else(|| format!("a world is drawn calm, dense or storm, not {name:?}"))
+        found.ok_or_else(|| format!("a world is drawn calm, dense, storm or whole, not {name:?}"))
     }
 
     /// Its name on a command line.
@@ -108,6 +144,7 @@ impl Draw {
             Self::Calm => "calm",
             Self::Dense => "dense",
             Self::Storm => "storm",
+            Self::Whole => "whole",
         }
     }
 }
@@ -178,6 +215,7 @@ impl Plan {
             Draw::Calm => calm,
             Draw::Dense => calm.made_dense(),
             Draw::Storm => calm.made_stormy(),
+            Draw::Whole => Self::calm(seed, Some(1)).made_whole(),
         }
     }
 
@@ -228,6 +266,32 @@ impl Plan {
         plan.choose_bad_disk(&mut random);
         plan.aims = aims::draw(&plan);
         plan
+    }
+
+    /// Its storm without what only a cluster has.
+    fn made_whole(self) -> Self {
+        let mut random = Random::new(self.seed ^ 0x6f6e_6520_6e6f_6465);
+        let likelihood = 1 + random.below(7);
+        let mut faults: Vec<Fault> =
+            Fault::OF_WHOLE.into_iter().filter(|_| random.below(8) < likelihood).collect();
+        if random.below(16) == 0 {
+            faults.clear();
+        }
+        let stormy = self.made_stormy();
+        let producers = usize::try_from(log_uniform(&mut random, 1, 16)).unwrap_or(1);
+        let registrants = usize::try_from(log_uniform(&mut random, 1, 4)).unwrap_or(1);
+        Self {
+            draw: Draw::Whole,
+            producers,
+            registrants,
+            partitions: stormy.partitions.min(4),
+            healed: stormy.healed.min(3_000),
+            end: stormy.healed.min(3_000) + 1_500,
+            faults,
+            damage: Vec::new(),
+            bad_disk: None,
+            ..stormy
+        }
     }
 
     /// In every second world of one node a file is damaged; elsewhere another node would repair it.
@@ -297,7 +361,9 @@ impl Plan {
     pub fn weight(&self, fault: Fault) -> u64 {
         match self.draw {
             Draw::Calm | Draw::Dense => 1,
-            Draw::Storm => log_uniform(&mut Random::new(self.seed ^ (fault as u64 + 1) << 56), 1, 16),
+            Draw::Storm | Draw::Whole => {
+                log_uniform(&mut Random::new(self.seed ^ (fault as u64 + 1) << 56), 1, 16)
+            }
         }
     }
 

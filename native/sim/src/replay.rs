@@ -5,7 +5,7 @@ use std::num::ParseIntError;
 
 use crate::aims::{self, Aim};
 use crate::damage::Damage;
-use crate::plan::{Fault, Plan};
+use crate::plan::{Draw, Fault, Plan};
 use crate::plants::Plant;
 
 /// More nodes than any quorum of ours has.
@@ -61,7 +61,7 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
             plan.bad_disk = plan.bad_disk.filter(|bad| usize::from(*bad) < plan.shards.len());
             plan.damage.retain(|_| plan.shards.len() == 1);
         }
-        "--faults" => plan.faults = named_ones(value, &Fault::ALL)?,
+        "--faults" => plan.faults = named_ones(value, plan.draw.faults())?,
         "--between-faults" => plan.between_faults = value.parse().map_err(bad)?,
         "--rate" => plan.rate = value.parse().map_err(bad)?,
         "--partitions" => plan.partitions = value.parse().map_err(bad)?,
@@ -108,6 +108,8 @@ pub fn check(plan: &Plan) -> Result<(), String> {
         format!("clients send 1 to {RATE_MAX} requests per second, not {}", plan.rate)
     } else if plan.bad_disk.is_some_and(|bad| usize::from(bad) >= nodes) {
         format!("the bad disk is that of a node from 0 to {}", nodes - 1)
+    } else if nodes > 1 && plan.draw == Draw::Whole {
+        "a whole node is alone".to_owned()
     } else if nodes > 1 && !plan.damage.is_empty() {
         "a file is damaged in worlds of one node: another node would repair it".to_owned()
     } else if let Some(fault) = destroyer(plan).filter(|_| nodes < 3) {
@@ -157,7 +159,6 @@ fn named_ones<T: Copy + Debug>(value: &str, all: &[T]) -> Result<Vec<T>, String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Draw;
 
     fn back(words: &str) -> Plan {
         let words: Vec<&str> = words.split(' ').collect();
@@ -177,7 +178,7 @@ mod tests {
     fn words_say_all_of_a_plan() {
         for seed in 0..200 {
             let nodes = [None, Some(1), Some(3), Some(5)][usize::try_from(seed % 4).expect("below four")];
-            let draw = Draw::ALL[usize::try_from(seed / 4 % 3).expect("below three")];
+            let draw = Draw::ALL[usize::try_from(seed / 4 % 4).expect("below four")];
             let mut plan = Plan::draw(draw, seed, nodes);
             assert_eq!(back(&words(&plan)), plan);
             assert_eq!(check(&plan), Ok(()));

@@ -10,7 +10,8 @@ use crate::aims::Tally;
 use crate::damage::{Cell, DamageWorld};
 use crate::judges::Verdict;
 use crate::panics::caught;
-use crate::plan::{Fault, Plan};
+use crate::plan::{Draw, Fault, Plan};
+use crate::whole::WholeWorld;
 use crate::world::{Outcome, World};
 
 /// A world that failed.
@@ -64,11 +65,14 @@ pub fn tell(plan: &Plan) -> (Vec<String>, Result<Outcome, Failure>) {
 enum Lived {
     Cluster(Box<World>),
     Damage(Box<DamageWorld>),
+    Whole(Box<WholeWorld>),
 }
 
 impl Lived {
     fn new(plan: &Plan, told: bool) -> Self {
-        if plan.damage.is_empty() {
+        if plan.draw == Draw::Whole {
+            Self::Whole(Box::new(WholeWorld::new(plan.clone(), told)))
+        } else if plan.damage.is_empty() {
             Self::Cluster(Box::new(World::new(plan.clone(), told)))
         } else {
             Self::Damage(Box::new(DamageWorld::new(plan.clone(), told)))
@@ -79,6 +83,7 @@ impl Lived {
         match self {
             Self::Cluster(world) => world.run(),
             Self::Damage(world) => world.run(),
+            Self::Whole(world) => world.run(),
         }
     }
 
@@ -91,7 +96,7 @@ impl Lived {
     fn tally(&self, failed: bool) -> Tally {
         match self {
             Self::Cluster(world) => world.tally(failed),
-            Self::Damage(_) => Tally::default(),
+            Self::Damage(_) | Self::Whole(_) => Tally::default(),
         }
     }
 
@@ -99,6 +104,7 @@ impl Lived {
         match self {
             Self::Cluster(world) => world.story().map(str::to_owned).collect(),
             Self::Damage(world) => world.story().map(str::to_owned).collect(),
+            Self::Whole(world) => world.story().map(str::to_owned).collect(),
         }
     }
 }

@@ -51,7 +51,7 @@ fn nonsense_is_refused_with_a_sentence() {
         ),
         ("--replay --seed 1 --partitions 0", "a world has 1 to 4096 partitions, not 0"),
         ("--replay --seed 1 --registrants 0 --producers 0", "a world needs a client"),
-        ("--draw often", "a world is drawn calm, dense or storm, not \"often\""),
+        ("--draw often", "a world is drawn calm, dense, storm or whole, not \"often\""),
         ("--drops often", "--drops is yes or no, not \"often\""),
         ("--rate 0", "clients send 1 to 100000 requests per second, not 0"),
         ("--every-step often", "--every-step is yes or no, not \"often\""),

@@ -1,0 +1,149 @@
+//! What clients ask for next.
+
+use ng_io::Environment as _;
+use ng_io::simulated::Random;
+
+use super::asked::Asked;
+use super::client::Client;
+use super::model::{Model, Place, Standing};
+use super::request::From;
+use super::sizes::FRAME_BYTES_MAX;
+
+/// Topics of one client at a time, and partitions of one topic.
+const TOPICS_MAX: usize = 3;
+const PARTITIONS_MAX: u64 = 4;
+
+/// Bytes of a batch beside its payloads, for each message at most.
+const MESSAGE_BYTES: usize = 512;
+
+/// What is drawn for each request.
+pub(super) struct Load<'a> {
+    pub(super) model: &'a mut Model,
+    pub(super) random: &'a mut Random,
+    pub(super) payload_bytes: u64,
+    pub(super) wall: u64,
+    /// Clients below this number own topics.
+    pub(super) registrants: usize,
+    /// Partitions that a new topic has at most.
+    pub(super) partitions: u64,
+}
+
+impl Load<'_> {
+    /// What a client asks for next, if there is something.
+    pub(super) fn next(&mut self, client: &Client) -> Option<Asked> {
+        if !self.model.stream_exists {
+            return (client.number == 0 && client.pending.is_empty()).then_some(Asked::CreateStream);
+        }
+        if client.number < self.registrants && (self.model.places().is_empty() || self.random.below(8) == 0) {
+            return self.change(client);
+        }
+        if self.random.below(50) == 0 {
+            return Some(Asked::Ping);
+        }
+        if self.random.below(30) == 0 {
+            return self.look_at_a_topic();
+        }
+        let places = self.model.places();
+        let place = *places.get(usize::try_from(self.random.below(places.len() as u64)).ok()?)?;
+        match self.random.below(10) {
+            0..5 => Some(self.send(place)),
+            5..8 => Some(self.poll(client, place)),
+            _ if client.pending.is_empty() => self.offsets(client, place),
+            _ => Some(self.poll(client, place)),
+        }
+    }
+
+    /// A change of the topics that the client owns.
+    fn change(&mut self, client: &Client) -> Option<Asked> {
+        let own: Vec<u32> = (0_u32..)
+            .zip(&self.model.topics)
+            .filter(|(_, topic)| {
+                topic.owner == client.number && topic.standing == Standing::Exists && !topic.busy
+            })
+            .map(|(number, _)| number)
+            .collect();
+        if own.is_empty() || (own.len() < TOPICS_MAX && self.random.below(4) == 0) {
+            let persisted = self.random.flip();
+            let topic = self.model.begin_topic(client.number, persisted);
+            let partitions = u32::try_from(1 + self.random.below(self.partitions.max(1))).unwrap_or(1);
+            return Some(Asked::CreateTopic { topic, partitions });
+        }
+        let topic = own[usize::try_from(self.random.below(own.len() as u64)).ok()?];
+        let has = self.model.topic(topic).partitions.len() as u64;
+        let changed = self.model.topic_mut(topic);
+        changed.busy = true;
+        Some(match self.random.below(4) {
+            0 => {
+                changed.standing = Standing::Going;
+                Asked::DeleteTopic { topic }
+            }
+            1 if has > 0 => {
+                let count = 1 + self.random.below(has);
+                let left = usize::try_from(has - count).unwrap_or(0);
+                for partition in &mut changed.partitions[left..] {
+                    partition.standing = Standing::Going;
+                }
+                Asked::DeletePartitions { topic, count: u32::try_from(count).unwrap_or(1) }
+            }
+            _ if has < PARTITIONS_MAX => Asked::CreatePartitions { topic, count: 1 },
+            _ => {
+                changed.busy = false;
+                return None;
+            }
+        })
+    }
+
+    fn look_at_a_topic(&mut self) -> Option<Asked> {
+        let count = self.model.topics.len() as u64;
+        let topic = u32::try_from(self.random.below(count)).ok().filter(|_| count > 0)?;
+        Some(Asked::GetTopic { topic, standing: self.model.topic(topic).standing })
+    }
+
+    fn send(&mut self, place: Place) -> Asked {
+        let count = 1 + self.random.below(8);
+        let messages = self.model.new_messages(place, count);
+        let mut left = FRAME_BYTES_MAX as usize - 2 * MESSAGE_BYTES - messages.len() * MESSAGE_BYTES;
+        let bytes = messages
+            .iter()
+            .map(|_| {
+                let bytes = usize::try_from(self.random.below(self.payload_bytes + 1)).unwrap_or(0);
+                let bytes = bytes.min(left).max(12);
+                left = left.saturating_sub(bytes);
+                bytes
+            })
+            .collect();
+        Asked::Send { place, messages, bytes, stamp: self.wall }
+    }
+
+    fn poll(&mut self, client: &Client, place: Place) -> Asked {
+        let readable_to = self.model.partition(place).and_then(|partition| partition.readable_to);
+        let from = match self.random.below(8) {
+            0 => From::First,
+            1 => From::Last,
+            2 => From::Next,
+            3 => From::Timestamp(self.wall.saturating_sub(self.random.below(1_000_000))),
+            _ => From::Offset(self.random.below(readable_to.unwrap_or(0) + 2)),
+        };
+        let auto_commit = from == From::Next && client.pending.is_empty() && self.random.flip();
+        let count = u32::try_from(1 + self.random.below(20)).unwrap_or(1);
+        Asked::Poll { place, consumer: client.consumer(), from, count, auto_commit, readable_to }
+    }
+
+    fn offsets(&mut self, client: &Client, place: Place) -> Option<Asked> {
+        let consumer = client.consumer();
+        let partition = self.model.partition_mut(place)?;
+        let stored = partition.consumers.get(&consumer).copied().unwrap_or_default();
+        let readable_to = partition.readable_to.filter(|_| self.random.flip());
+        let Some(readable_to) = readable_to else { return Some(Asked::Get { place, consumer }) };
+        let least = stored.live.unwrap_or(0);
+        let offset = least + self.random.below(readable_to.saturating_sub(least) + 1);
+        let stored = partition.consumers.entry(consumer).or_default();
+        stored.most = stored.most.max(Some(offset));
+        Some(Asked::Store { place, consumer, offset, quorum: self.random.below(4) > 0 })
+    }
+}
+
+/// The wall clock of a machine, in microseconds.
+pub(super) fn wall(environment: &ng_io::SimulatedEnvironment) -> u64 {
+    environment.wall().0
+}

@@ -1,0 +1,189 @@
+//! What Python does behind the records of a node: logins, operations of the metadata, orders for partitions.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ng_io::simulated::Random;
+use ng_io::{Environment as _, SimulatedEnvironment};
+use ng_shard::port::{Port, SubmitError};
+use ng_shard::record::{Drained, Record, from_python, to_python};
+use ng_wire::primitive::{put_str32, put_u32, put_u64};
+
+use super::metadata::Metadata;
+use super::reconciler::Reconciler;
+
+/// Nanoseconds between two looks at the records.
+const LOOK: u64 = 500_000;
+
+/// Bytes of records that are drained at a time.
+const DRAIN_BYTES: usize = 64 << 10;
+
+/// Nanoseconds that the check of a password takes at most.
+const PASSWORD: u64 = 5_000_000;
+
+/// The control plane of one process.
+#[derive(Debug)]
+pub(super) struct Python {
+    pub(super) port: Port,
+    metadata: Metadata,
+    reconciler: Reconciler,
+    /// Records that wait for their turn.
+    received: VecDeque<Vec<u8>>,
+    /// Logins whose password is being checked, by when that is done.
+    logins: BTreeMap<(u64, u64), ()>,
+    outgoing: Vec<u8>,
+    next: u64,
+    /// Nothing is done before then.
+    stalled_until: u64,
+    /// Nanoseconds that an operation takes at most.
+    delay: u64,
+    caught_up: bool,
+    /// Clients were let in.
+    pub(super) open: bool,
+    /// Every shard has stopped, and whether in order.
+    pub(super) stopped: Option<bool>,
+    random: Random,
+    capacity: u64,
+}
+
+impl Python {
+    pub(super) fn new(port: Port, shards: u16, segment_bytes: u64, delay: u64, random: Random) -> Self {
+        Self {
+            port,
+            metadata: Metadata::new(segment_bytes),
+            reconciler: Reconciler::new(shards),
+            received: VecDeque::new(),
+            logins: BTreeMap::new(),
+            outgoing: Vec::new(),
+            next: 0,
+            stalled_until: 0,
+            delay,
+            caught_up: false,
+            open: false,
+            stopped: None,
+            random,
+            capacity: 1 << 30,
+        }
+    }
+
+    /// Does nothing until then.
+    pub(super) fn stall(&mut self, until: u64) {
+        self.stalled_until = self.stalled_until.max(until);
+    }
+
+    /// When it looks next.
+    pub(super) fn next(&self) -> u64 {
+        self.next.max(self.stalled_until)
+    }
+
+    /// Drains records, does what follows from some of them, and submits the answers.
+    pub(super) fn turn(&mut self, now: u64, environment: &SimulatedEnvironment) -> Result<(), String> {
+        self.next = now + 1 + self.random.below(LOOK);
+        self.port.node.python_beats(environment.now());
+        let mut bytes = Vec::new();
+        if let Drained::Needs(more) = self.port.drain(&mut bytes, DRAIN_BYTES) {
+            self.port.drain(&mut bytes, DRAIN_BYTES + more);
+        }
+        let mut rest = &bytes[..];
+        while let Some((_, after)) = Record::split(rest) {
+            self.received.push_back(rest[..rest.len() - after.len()].to_vec());
+            rest = after;
+        }
+        // What is taken in one turn depends on how long each takes.
+        let mut spent = 0;
+        while spent < self.delay.max(1)
+            && let Some(record) = self.received.pop_front()
+        {
+            spent += self.random.below(self.delay + 1);
+            let (record, _) = Record::split(&record).ok_or("a record that is cut off")?;
+            self.take(&record, now)?;
+        }
+        self.next += spent;
+        self.answer_logins(now);
+        self.order(now);
+        self.flush()
+    }
+
+    fn take(&mut self, record: &Record<'_>, now: u64) -> Result<(), String> {
+        match record.kind {
+            to_python::LOGIN => {
+                self.logins.insert((now + self.random.below(PASSWORD), record.token), ());
+            }
+            to_python::ROWS => self.metadata.load(record.body.get(1..).unwrap_or_default())?,
+            to_python::CAUGHT_UP => {
+                self.caught_up = true;
+                let groups: Vec<u64> = self.metadata.groups().map(|(group, _)| group).collect();
+                self.reconciler.load(groups.into_iter(), self.metadata.revision());
+            }
+            to_python::APPLY => {
+                let outcome = self.metadata.apply(record.body)?;
+                self.send(from_python::APPLIED, 0, record.token, &outcome.body());
+                if self.caught_up {
+                    let groups: Vec<u64> = self.metadata.groups().map(|(group, _)| group).collect();
+                    let revision = self.metadata.revision();
+                    self.reconciler.change(&outcome.touched, |group| groups.contains(&group), revision);
+                }
+            }
+            to_python::OBSERVED => self.reconciler.observe(record.shard, record.body)?,
+            to_python::RECONCILED => {
+                self.reconciler.answer(record.shard, record.token, record.body, now)?;
+            }
+            to_python::STOPPED => self.stopped = Some(record.body == [1]),
+            to_python::STARTED => self.tell_figures(),
+            to_python::PROGRESS | to_python::EVENT => {}
+            other => return Err(format!("a record of kind {other}")),
+        }
+        Ok(())
+    }
+
+    fn answer_logins(&mut self, now: u64) {
+        while let Some(((due, token), ())) = self.logins.first_key_value() {
+            let (due, token) = (*due, *token);
+            if due > now {
+                return;
+            }
+            self.logins.remove(&(due, token));
+            self.send(from_python::LOGIN_VERDICT, 0, token, &[0; 5]);
+        }
+    }
+
+    fn order(&mut self, now: u64) {
+        for orders in self.reconciler.plan(now) {
+            self.send(from_python::RECONCILE, orders.shard, orders.pass, &orders.body);
+        }
+        if let Some(revision) = self.reconciler.news() {
+            self.send(from_python::CONVERGED, 0, revision, &[]);
+        }
+        if !self.open && self.reconciler.is_converged() {
+            self.open = true;
+            self.send(from_python::OPEN_DOORS, 0, 0, &[]);
+        }
+    }
+
+    /// Says how full the disk is.
+    pub(super) fn tell_figures(&mut self) {
+        let mut body = vec![0; 2 * 4 + 5 * 8];
+        put_u32(&mut body, 1);
+        put_u64(&mut body, self.capacity);
+        put_u64(&mut body, self.capacity);
+        for name in ["host", "os", "1", "1"] {
+            put_str32(&mut body, name);
+        }
+        self.send(from_python::HOST_FIGURES, 0, 0, &body);
+    }
+
+    fn send(&mut self, kind: u16, shard: u16, token: u64, body: &[u8]) {
+        Record { kind, shard, token, body }.write(&mut self.outgoing);
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        if self.outgoing.is_empty() {
+            return Ok(());
+        }
+        match self.port.submit(&self.outgoing) {
+            Ok(()) => self.outgoing.clear(),
+            Err(SubmitError::Busy { taken }) => drop(self.outgoing.drain(..taken)),
+            Err(SubmitError::Malformed) => return Err("records of our own are refused".to_owned()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! How large everything in a node is: each drawn by itself, so that one thing is scarce while another is plentiful.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ng_io::simulated::{Random, StreamWeather};
+use ng_shard::log::{OffsetHold, RetentionLimits};
+use ng_shard::log_pace::LogPace;
+use ng_shard::memory_parts::MemoryParts;
+use ng_shard::settings::{Backend, Settings};
+
+use super::process::Surroundings;
+use crate::conditions::log_uniform;
+
+/// The largest frame of a node.
+pub(super) const FRAME_BYTES_MAX: u32 = 64 << 10;
+
+/// Everything that stays the same over all lives of a node.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    pub(super) settings: Settings,
+    pub(super) surroundings: Surroundings,
+    pub(super) weather: StreamWeather,
+}
+
+pub(super) fn server() -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1], 8090))
+}
+
+impl Sizes {
+    pub(super) fn draw(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x0077_686f_6c65);
+        let random = &mut random;
+        let pace = LogPace {
+            checkpoint_period: log_uniform(random, 20, 3_000),
+            block_bytes_target: size(random, 4 << 10, 64 << 10),
+            queued_bytes: size(random, 96 << 10, 1 << 20),
+            flush_bytes: size(random, 4 << 10, 64 << 10),
+            flush_delay: Duration::from_millis(log_uniform(random, 10, 500)),
+        };
+        let memory = MemoryParts {
+            poll_cache: if random.below(4) == 0 { 0 } else { size(random, 4 << 10, 16 << 20) },
+            poll_reads: size(random, 64 << 10, 4 << 20),
+            replies: size(random, 256 << 10, 4 << 20),
+            unflushed: size(random, 128 << 10, 4 << 20),
+            connections: size(random, 64 << 10, 1 << 20),
+            spares: size(random, 1 << 10, 1 << 20),
+        };
+        let settings = Settings {
+            backend: Backend::Posix,
+            cpus: vec![None],
+            mailbox_entries: size(random, 1, 64),
+            tcp: server(),
+            backlog: 64,
+            frame_bytes_max: FRAME_BYTES_MAX,
+            connections_max: 256,
+            strangers_max: 256,
+            sessions_max: 64,
+            logins_max: 64,
+            frame_time: Duration::from_secs(1),
+            send_timeout: Duration::from_secs(1),
+            drain_timeout: Duration::from_secs(2),
+            join_timeout: Duration::from_secs(2),
+            stall_dump: Duration::from_secs(3_600),
+            stall_max: Duration::from_secs(3_600),
+            watchdog: None,
+            data_directory: "data".into(),
+            direct_io: true,
+            journal_files_max: u32::try_from(log_uniform(random, 5, 20)).unwrap_or(5),
+            consumer_offsets_max: 1 << 16,
+            memory,
+            poll_reply_bytes_max: size(random, 1 << 10, 64 << 10),
+            retention: RetentionLimits { period: Some(500), hold: OffsetHold::Never },
+            pace,
+            crash_file: "crash".into(),
+            cluster_name: "sim".to_owned(),
+        };
+        let surroundings = Surroundings {
+            segment_bytes: log_uniform(random, 32 << 10, 1 << 20),
+            python_delay: log_uniform(random, 1_000, 10_000_000),
+        };
+        let weather = StreamWeather {
+            delay_min: 1_000,
+            delay_max: log_uniform(random, 2_000, 5_000_000),
+            buffer_bytes: size(random, 1 << 10, 256 << 10),
+            piece_max: size(random, 64, 64 << 10),
+        };
+        Self { settings, surroundings, weather }
+    }
+}
+
+fn size(random: &mut Random, least: usize, most: usize) -> usize {
+    usize::try_from(log_uniform(random, least as u64, most as u64)).unwrap_or(most)
+}

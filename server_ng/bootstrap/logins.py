@@ -8,7 +8,8 @@ import structlog
 from server_ng import auth
 from server_ng.auth import Accepted, Authenticator, Busy, Refused
 from server_ng.bootstrap.refusals import Refusals
-from server_ng.engine.records import Login, LoginVerdict, Verdict, encode_login_verdict
+from server_ng.engine.records import Login, LoginVerdict, encode_login_verdict
+from server_ng.wire.tables import Verdict
 
 __all__ = ["Logins"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from server_ng.engine.records import Adopted, Cut, encode_adopt, encode_cut
 from server_ng.leases.errors import LeaseRefusedError, Refusal
-from server_ng.wire.adoptions import AdoptionEnd
-from server_ng.wire.cuts import CutEnd, CutSegment
+from server_ng.wire.cuts import CutSegment
+from server_ng.wire.tables import AdoptionEnd, CutEnd
 
 __all__ = ["Contents", "ShardAdoptions", "ShardCuts"]
 

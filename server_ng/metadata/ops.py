@@ -1,12 +1,12 @@
 """What a committed op is, and what it comes to."""
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Final
 
 from server_ng.metadata.deltas import Delta
+from server_ng.wire.tables import ReplyKind
 
-__all__ = ["SUCCESS", "Op", "Outcome", "ReplyKind"]
+__all__ = ["SUCCESS", "Op", "Outcome"]
 
 SUCCESS: Final = 0
 
@@ -23,14 +23,6 @@ class Op:
     user_id: int
     body: bytes
     """As the client sent it."""
-
-
-class ReplyKind(IntEnum):
-    """What the client is answered with."""
-
-    EMPTY = 0
-    STREAM = 1
-    TOPIC = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from server_ng.metadata.deltas import Delta, Put
-from server_ng.metadata.ops import Outcome, ReplyKind
+from server_ng.metadata.ops import Outcome
 from server_ng.metadata.rows import COUNTERS_KEY, Counters
+from server_ng.wire.tables import ReplyKind
 
 __all__ = ["next_revision", "raised"]
 

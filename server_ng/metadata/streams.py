@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from server_ng.metadata.admission import authorize, stream_of
 from server_ng.metadata.deltas import Delete, Put
-from server_ng.metadata.ops import Op, Outcome, ReplyKind
+from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.partitions import purged
 from server_ng.metadata.revision import raised
 from server_ng.metadata.rows import StreamRow, stream_key
@@ -12,7 +12,7 @@ from server_ng.metadata.state import State, Stream
 from server_ng.wire.options import Option
 from server_ng.wire.refusals import RefusedError
 from server_ng.wire.requests import CreateStream, DeleteStream, PurgeStream, UpdateStream
-from server_ng.wire.tables import ErrorCode
+from server_ng.wire.tables import ErrorCode, ReplyKind
 
 __all__ = ["create_stream", "delete_stream", "purge_stream", "update_stream"]
 

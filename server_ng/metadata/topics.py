@@ -5,7 +5,7 @@ from typing import Final
 from server_ng.metadata.admission import authorize, stream_of, topic_of
 from server_ng.metadata.deltas import Delete, Put
 from server_ng.metadata.groups import mint
-from server_ng.metadata.ops import Op, Outcome, ReplyKind
+from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.partitions import PER_REQUEST_MAX, added, purged
 from server_ng.metadata.revision import next_revision, raised
 from server_ng.metadata.rows import TopicRow, topic_key
@@ -13,7 +13,7 @@ from server_ng.metadata.state import State, Stream, Topic
 from server_ng.metadata.topic_options import TopicOptions, choose, patch, read_update
 from server_ng.wire.refusals import RefusedError
 from server_ng.wire.requests import CreateTopic, DeleteTopic, PurgeTopic, UpdateTopic
-from server_ng.wire.tables import ErrorCode
+from server_ng.wire.tables import ErrorCode, ReplyKind
 
 __all__ = ["create_topic", "delete_topic", "purge_topic", "update_topic"]
 

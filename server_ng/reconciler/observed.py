@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from enum import Enum
 
 from server_ng.reconciler.placement import METADATA, owner
-from server_ng.wire.reconcile import HeldGroup, HeldState
+from server_ng.wire.reconcile import HeldGroup
+from server_ng.wire.tables import HeldState
 
 __all__ = ["MisplacedGroupError", "Observed", "Removal"]
 

@@ -18,13 +18,8 @@ from server_ng.reconciler.placement import owner
 from server_ng.reconciler.retries import Retries
 from server_ng.reconciler.steps import Cause, Step, is_settled, steps
 from server_ng.reconciler.wanted import Wanted
-from server_ng.wire.reconcile import (
-    HeldGroup,
-    ReconcileAnswer,
-    ReconcileKind,
-    ReconcileOp,
-    ReconcileOutcome,
-)
+from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer, ReconcileOp
+from server_ng.wire.tables import ReconcileKind, ReconcileOutcome
 
 __all__ = ["Batch", "Planner", "Tally"]
 

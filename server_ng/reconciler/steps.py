@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from server_ng.reconciler.observed import Observed, Removal
 from server_ng.reconciler.placement import owner
-from server_ng.wire.reconcile import ReconcileKind, ReconcileOp
+from server_ng.wire.reconcile import ReconcileOp
+from server_ng.wire.tables import ReconcileKind
 
 __all__ = ["Cause", "Step", "is_settled", "steps"]
 

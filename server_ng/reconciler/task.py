@@ -8,7 +8,8 @@ import structlog
 from server_ng.engine.records import Observed, Reconciled, encode_converged, encode_reconcile
 from server_ng.metadata.state import State
 from server_ng.reconciler.plan import Planner
-from server_ng.wire.reconcile import ReconcileAnswer, ReconcileOutcome
+from server_ng.wire.reconcile import ReconcileAnswer
+from server_ng.wire.tables import ReconcileOutcome
 
 __all__ = ["Clock", "Reconciler", "Timer"]
 

@@ -3,10 +3,9 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
-__all__ = ["SEGMENTS_MAX", "AdoptionEnd", "SwapInput", "SwapOutput", "encode_swap", "segment_name"]
+__all__ = ["SEGMENTS_MAX", "SwapInput", "SwapOutput", "encode_swap", "segment_name"]
 
 SEGMENTS_MAX: Final = 1024
 """On each side of one swap."""
@@ -15,22 +14,6 @@ _HEAD = struct.Struct("<QII")
 _INPUT = struct.Struct("<QQIIQQ")
 _OUTPUT = struct.Struct("<QQQQQIIQQ")
 _U64 = (1 << 64) - 1
-
-
-class AdoptionEnd(IntEnum):
-    """What came of an order to adopt segments."""
-
-    DONE = 0
-    BUSY = 1
-    """The partition is not past its beginning, or has another one; it may be asked for again."""
-    NO_GROUP = 2
-    FAILED = 3
-    FENCED = 4
-    """The segments that were to be replaced are gone, or others are in their place."""
-    CLUSTER = 5
-    """Other nodes have the partition, too."""
-    UNSOUND = 6
-    """The swap contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)

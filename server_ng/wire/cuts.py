@@ -1,21 +1,8 @@
 """What the control plane and the shards say to each other of cuts."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 
-__all__ = ["CutEnd", "CutSegment"]
-
-
-class CutEnd(IntEnum):
-    """What came of an order to cut a partition."""
-
-    DONE = 0
-    BUSY = 1
-    """The partition is not past its beginning; it may be asked for again."""
-    NO_GROUP = 2
-    FAILED = 3
-    FULL = 4
-    """What it shall contain cannot be written out for now; it may be asked for again."""
+__all__ = ["CutSegment"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x0195EA357704263E
+TABLES_DIGEST: Final = 0x94CDD3F1ADC2EC37
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 317
 
@@ -76,38 +76,71 @@ class Operation(IntEnum):
     """The operation byte of a request."""
 
     REGISTER = 1
+    """Makes a session."""
     NON_REPLICATED = 2
+    """Carries a command that is not replicated; its code stands in the header."""
     LOGOUT = 3
+    """Ends a session."""
     CREATE_TOPIC_WITH_ASSIGNMENTS = 64
+    """What create topic becomes once partitions have their groups; never sent by a client."""
     CREATE_PARTITIONS_WITH_ASSIGNMENTS = 65
+    """What create partitions becomes once they have their groups; never sent by a client."""
     REMOVE_CONSUMER_GROUP_MEMBER = 66
+    """Takes a member whose session ended out of its group; never sent by a client."""
     COMPLETE_CONSUMER_GROUP_REVOCATION = 67
+    """Ends the hand-over of a partition between group members; never sent by a client."""
     TRUNCATE_PARTITION = 68
+    """What delete segments becomes once its end is known; never sent by a client."""
     CREATE_STREAM = 128
+    """Creates a stream."""
     UPDATE_STREAM = 129
+    """Renames a stream."""
     DELETE_STREAM = 130
+    """Deletes a stream."""
     PURGE_STREAM = 131
+    """Removes every record of a stream."""
     CREATE_TOPIC = 132
+    """Creates a topic."""
     UPDATE_TOPIC = 133
+    """Changes a topic."""
     DELETE_TOPIC = 134
+    """Deletes a topic."""
     PURGE_TOPIC = 135
+    """Removes every record of a topic."""
     CREATE_PARTITIONS = 136
+    """Adds partitions to a topic."""
     DELETE_PARTITIONS = 137
+    """Takes the last partitions from a topic."""
     DELETE_SEGMENTS = 138
+    """Deletes the oldest segments of a partition."""
     CREATE_CONSUMER_GROUP = 139
+    """Creates a consumer group."""
     DELETE_CONSUMER_GROUP = 140
+    """Deletes a consumer group."""
     CREATE_USER = 141
+    """Creates a user."""
     UPDATE_USER = 142
+    """Changes a user."""
     DELETE_USER = 143
+    """Deletes a user."""
     CHANGE_PASSWORD = 144
+    """Changes a password."""
     UPDATE_PERMISSIONS = 145
+    """Replaces the permissions of a user."""
     CREATE_PERSONAL_ACCESS_TOKEN = 146
+    """Creates a personal access token."""
     DELETE_PERSONAL_ACCESS_TOKEN = 147
+    """Deletes a personal access token."""
     JOIN_CONSUMER_GROUP = 148
+    """Joins a consumer group."""
     LEAVE_CONSUMER_GROUP = 149
+    """Leaves a consumer group."""
     SEND_MESSAGES = 160
+    """Appends messages to a partition."""
     STORE_CONSUMER_OFFSET = 161
+    """Stores a consumer's offset."""
     DELETE_CONSUMER_OFFSET = 162
+    """Deletes a consumer's offset."""
 
 
 class ErrorCode(IntEnum):
@@ -359,132 +392,394 @@ class EvictionReason(IntEnum):
     """Why a session is over, or was refused."""
 
     RESERVED = 0
+    """Never sent: clients take it for a fault of the frame."""
     NO_SESSION = 1
+    """The command needs a session and the connection has none."""
     CLIENT_RELEASE_TOO_LOW = 2
+    """The client's release is older than the server accepts."""
     CLIENT_RELEASE_TOO_HIGH = 3
+    """The client's release is newer than the server accepts."""
     INVALID_REQUEST_OPERATION = 4
+    """The operation is not one a client may ask for."""
     INVALID_REQUEST_BODY = 5
+    """The body of the request cannot be read."""
     INVALID_REQUEST_BODY_SIZE = 6
+    """The body of the request has a size the operation does not allow."""
     SESSION_TOO_LOW = 7
+    """The session was replaced by a later one of the same client."""
     SESSION_RELEASE_MISMATCH = 8
+    """The session was made by another release of the client."""
     INVALID_CREDENTIALS = 9
+    """The user is unknown, inactive, or the password is wrong."""
     INVALID_TOKEN = 10
+    """The personal access token is unknown or has expired."""
     USER_INACTIVE = 11
+    """The user of the token may not log in."""
     SESSION_ERROR = 12
+    """The server could not keep the session."""
     STALE_CLIENT = 13
+    """The client was silent for too long."""
     INCOMPATIBLE_PROTOCOL = 14
+    """The protocol version is outside the window named in the frame."""
     MALFORMED_LOGIN = 15
+    """The body of the login cannot be read, or the login is of a retired kind."""
 
 
 class Transport(IntEnum):
     """How a client reached the server."""
 
     TCP = 1
+    """Plain TCP or TLS over it."""
     QUIC = 2
+    """QUIC."""
     HTTP = 3
+    """HTTP."""
     WEBSOCKET = 4
+    """WebSocket, plain or over TLS."""
 
 
 class FrameVariant(IntEnum):
     """What a mailbox between shards carries."""
 
     CLIENT_REQUEST = 0
+    """A client's request on its way to the shard that serves it."""
     CLIENT_ANSWER = 1
+    """The answer on its way back to the shard of the connection."""
     HAND_OVER = 2
+    """An accepted descriptor on its way to the shard that will serve it."""
     CONNECTION_CLOSED = 3
+    """The news that a connection ended, on its way to the registry of clients."""
     SESSION_ENDED = 4
+    """The news that a session ended, on its way to the shard of the connection."""
     PARTITION_REQUEST = 5
+    """A client's request on its way to the shard that owns the partition."""
     ROWS = 6
+    """Changed rows of the metadata, on their way to a mirror."""
     MIRRORED = 7
+    """The word of a mirror that it has them."""
     ORDERS = 8
+    """Orders of the control plane for the partitions of a shard."""
     FATES = 9
+    """What became of them."""
     OBSERVED = 10
+    """What a shard held at its start."""
     CUT = 11
+    """An order of the control plane to cut a partition."""
     CUT_ENDED = 12
+    """What came of it."""
     ADOPT = 13
+    """An order of the control plane to adopt segments into a partition."""
     ADOPTION_ENDED = 14
+    """What came of it."""
     REPLICA_MESSAGE = 15
+    """A message from another node, or from a replica to itself."""
     REPLICA_READ = 16
+    """A message to another node whose body has to be read from the journal."""
 
 
 class DropReason(IntEnum):
     """Why a frame between shards did not arrive."""
 
     FULL = 0
+    """The mailbox, the journal or the queue of reads had no room."""
     GONE = 1
+    """The connection or request the frame is for has ended."""
     MISROUTED = 2
+    """The frame reached a shard that does not serve its target."""
     UNROUTABLE = 3
+    """No shard serves the target."""
     STOPPING = 4
+    """The server stops, and the receiver has finished."""
     UNWANTED = 5
+    """The receiver has no use for it: it is late, or damaged, or about another group."""
 
 
 class CloseReason(IntEnum):
     """Why the server closed a connection."""
 
     CLIENT_CLOSED = 0
+    """The client ended the stream between two frames."""
     TRUNCATED = 1
+    """The client ended the stream inside a frame."""
     IO_ERROR = 2
+    """Reading or writing the socket failed."""
     LEGACY_FRAMING = 3
+    """The first word of the connection belongs to the framing of older clients, or to another protocol."""
     BAD_SIZE = 4
+    """A frame is shorter than its header or longer than allowed."""
     BAD_COMMAND = 5
+    """A frame is not a request."""
     OVERSIZE_BEFORE_LOGIN = 6
+    """A frame longer than a stranger may send was refused from its header."""
     FRAME_TIMEOUT = 7
+    """A frame that had begun did not arrive in its time."""
     SEND_TIMEOUT = 8
+    """The client took nothing of a reply for `connections.send_timeout`, or less of it than 1 KiB in a
+    second."""
     DISPLACED = 9
+    """The oldest connection that had not logged in made room for a new one."""
     TABLE_FULL = 10
+    """No place was left for one more connection."""
     EVICTED = 11
+    """An eviction nobody had asked for was sent, and the stream ends with it."""
     STOPPING = 12
+    """The server is stopping."""
 
 
 class ReplyOutcome(IntEnum):
     """How a request ended."""
 
     OK = 0
+    """The command was done."""
     DENIED = 1
+    """The command was refused before it was tried."""
     REJECTED = 2
+    """The command was ordered and could not be done."""
     EVICTED = 3
+    """The session ended, or the login was refused."""
     BUSY = 4
+    """The command was not accepted for want of room and is to be tried again."""
 
 
 class LoginOutcome(IntEnum):
     """How a login by password ended."""
 
     OK = 0
+    """A session was made."""
     REFUSED = 1
+    """The credentials were refused."""
     BUSY = 2
+    """The login queue was full and the client is to try again."""
 
 
 class MemoryPart(IntEnum):
     """What the memory budget is divided among."""
 
     POLL_CACHE = 0
+    """Batches kept for the polls to come."""
     POLL_READS = 1
+    """What polls under way have read."""
     REPLIES = 2
+    """Replies that are promised, or written and not taken by clients."""
     UNFLUSHED = 3
+    """Messages that are in the journal and in no segment yet."""
     CONNECTIONS = 4
+    """Long requests that are arriving."""
     SPARES = 5
+    """Spare buffers, kept for a minute."""
 
 
 class RequestClass(IntEnum):
     """What a request asked for."""
 
     SEND = 0
+    """Messages to be kept, answered when they are synced."""
     POLL = 1
+    """Messages to be given."""
     OFFSET = 2
+    """Where consumers are, read or written."""
     METADATA = 3
+    """Streams, topics, partitions, users and groups, read or changed."""
     SESSION = 4
+    """Logins and logouts."""
     OWN = 5
+    """Pings and what the server says of itself and of its clients."""
 
 
 class ExitStatus(IntEnum):
     """The status the daemon ends with."""
 
     CLEAN = 0
+    """Stopped when asked to, with everything in order."""
     DAMAGED_DATA = 65
+    """Stored data is damaged beyond what can be repaired without losing acknowledged records."""
     INTERNAL_FAULT = 70
+    """A thread met a state that cannot be, and the process stopped instead of going on."""
     JOURNAL_IO = 74
+    """The journal could not be written or synced, so nothing further may be acknowledged."""
     UNCLEAN_STOP = 75
+    """Stopped before everything in flight was settled."""
     CONFIGURATION = 78
+    """The configuration, or what it asks of this machine, is not acceptable."""
+
+
+class ToPython(IntEnum):
+    """Kinds of records that the engine sends."""
+
+    LOGIN = 1
+    """A password to verify. Body: username, password, peer address (strings)."""
+    STARTED = 2
+    """Every shard runs. No body."""
+    START_FAILED = 3
+    """The start failed; shards that run are stopped. The shard is 65535 if no shard is at fault. Body:
+    exit status (u8), reason (string)."""
+    STOPPED = 4
+    """Every shard has stopped. Body: 1 if all of them stopped in order, 0 if something was cut off (u8)."""
+    NATIVE_EVENT = 5
+    """An event for the log. Body: event code (u16), its two numbers (u64), wall time in microseconds
+    (u64)."""
+    PROGRESS = 6
+    """Progress of a start. Body: a phrase (string)."""
+    ROWS = 7
+    """Rows of the metadata at the operation of the token. Body: 1 on the last piece of a state, else 0
+    (u8); rows as deltas. The piece that follows a last one begins another state."""
+    APPLY = 8
+    """A committed operation of the metadata, whose number is the token. Body: timestamp in microseconds
+    (u64), client (u128), operation (u8), user id (u32), what the client wrote."""
+    CAUGHT_UP = 9
+    """Every operation that the journal held at the start has been handed over. No body."""
+    RECONCILED = 10
+    """Answers to reconcile operations, under the pass that gave them. Body: kind (u8), group (u64),
+    outcome (u8), repeated."""
+    OBSERVED = 11
+    """Groups that a shard held at its start. Body: 1 on the last piece, else 0 (u8); group (u64), state
+    (u8), repeated."""
+    CUT = 12
+    """The end of a cut, under its token. Body: 1 on the last piece, else 0 (u8); the end (u8). After
+    `done`: purge generation and last offset (u64, all ones for none), then for each segment first and
+    last offset, least and greatest timestamp, bytes (u64), messages, generation (u32), footer (u128).
+    After `failed` and `full`: why (string)."""
+    ADOPTED = 13
+    """The end of an adoption, under its token. Body: the end (u8), why (string; empty unless it failed)."""
+
+
+class FromPython(IntEnum):
+    """Kinds of records that the engine is sent."""
+
+    LOGIN_VERDICT = 1
+    """The verdict on a login, under its token. Body: verdict (u8), user id (u32)."""
+    HOST_FIGURES = 2
+    """Figures of the host, for statistics. Body: two usages of processors (f32), memory used, total and
+    available, bytes read and written (u64), threads (u32), free and total disk space (u64), hostname,
+    name and version of the system, version of the kernel (strings)."""
+    OPEN_DOORS = 3
+    """Clients may connect. No body."""
+    APPLIED = 4
+    """The result of an operation, whose number is the token. Body: error code or 0 (u32), kind of reply
+    (u8), stream, topic (u32), revision (u64), deltas."""
+    RECONCILE = 5
+    """Operations for a shard, under the pass of the token. Body: kind (u8), group (u64), purge generation
+    (u64), repeated."""
+    CONVERGED = 6
+    """Every shard stands at the revision of the token, or beyond. No body."""
+    APPLIED_PART = 7
+    """The first deltas of the `applied` record that follows, whose body would be too long for the ring
+    with them. Body: some bytes of them."""
+    CUT = 8
+    """Cut a partition of a shard. Body: group (u64), the whole path of the directory for the names of its
+    segments."""
+    ADOPT = 9
+    """Adopt segments into a partition of a shard. Body: group (u64), bytes of the swap (u32), the swap,
+    the whole path of the directory with the files."""
+
+
+class FaultKind(IntEnum):
+    """Kinds of records by which tests ask for a fault."""
+
+    PANIC = 65280
+    """The shard of the record panics. No body."""
+    STALL = 65281
+    """The shard of the record is stuck for a while. Body: milliseconds (u64)."""
+    MISROUTE = 65282
+    """The next request for a partition that reaches the shard from another one names a wrong receiver. No
+    body."""
+
+
+class Verdict(IntEnum):
+    """The answer of authentication to a login."""
+
+    ACCEPTED = 0
+    """The password belongs to the user, who may log in."""
+    REFUSED = 1
+    """The password does not belong to the user, or the user may not log in."""
+    BUSY = 2
+    """Not verified: too many logins wait already."""
+
+
+class ReplyKind(IntEnum):
+    """What the reply to a metadata operation shows."""
+
+    EMPTY = 0
+    """Nothing."""
+    STREAM = 1
+    """A stream."""
+    TOPIC = 2
+    """A topic with its partitions."""
+
+
+class ReconcileKind(IntEnum):
+    """What a shard is asked to do with a group."""
+
+    INSERT_OWNED = 1
+    """The owner opens the group's log."""
+    INSERT_ROUTED = 2
+    """Any shard: requests may go to the owner of the group."""
+    REMOVE_ROUTED = 3
+    """Any shard: no more requests to the group. The owner fences the group too, and starts to remove its
+    files; until they are gone, a tombstone stands for the group."""
+    CONFIRM_REMOVE = 4
+    """The owner forgets the tombstone."""
+    PURGE = 5
+    """The owner drops every message, once for each purge generation."""
+
+
+class ReconcileOutcome(IntEnum):
+    """How a reconcile operation ended."""
+
+    DONE = 0
+    """It is done."""
+    REMOVED = 1
+    """The files of a tombstone are gone. Sent some time after the operation, or at once if there were no
+    files."""
+    FAILED = 2
+    """It failed; the operation may be sent again."""
+    BUSY = 3
+    """There was no room; the operation may be sent again."""
+    UNKNOWN_GROUP = 4
+    """The shard has no such group."""
+
+
+class HeldState(IntEnum):
+    """What a shard holds of a group when it starts."""
+
+    OWNED = 1
+    """The group is open."""
+    TOMBSTONE = 2
+    """Only files are left, which are to be removed."""
+
+
+class CutEnd(IntEnum):
+    """How an order to cut a partition ended."""
+
+    DONE = 0
+    """Every segment got its second name."""
+    BUSY = 1
+    """The partition has not begun yet; the order may be sent again."""
+    NO_GROUP = 2
+    """The shard has no such group."""
+    FAILED = 3
+    """It failed, with a reason."""
+    FULL = 4
+    """The messages of the cut cannot be written out for now, with a reason; the order may be sent again."""
+
+
+class AdoptionEnd(IntEnum):
+    """How an order to adopt segments ended."""
+
+    DONE = 0
+    """The new segments took the place of the old ones."""
+    BUSY = 1
+    """The partition has not begun yet, or adopts others; the order may be sent again."""
+    NO_GROUP = 2
+    """The shard has no such group."""
+    FAILED = 3
+    """It failed, with a reason."""
+    FENCED = 4
+    """The segments that were to be replaced are gone, or others are in their place."""
+    CLUSTER = 5
+    """Other nodes have the partition too."""
+    UNSOUND = 6
+    """The swap contradicts itself."""
 
 
 class ValueKind(IntEnum):

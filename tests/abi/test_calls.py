@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from server_ng import binding
 from server_ng._native import ffi, lib
-from server_ng.engine.records import LoginVerdict, Verdict, encode_login_verdict, encode_open_doors
+from server_ng.engine.records import LoginVerdict, encode_login_verdict, encode_open_doors
+from server_ng.wire.tables import Verdict
 from tests.support.engines import engine_settings, open_handle
 
 RING_BYTES = 256 * 1024

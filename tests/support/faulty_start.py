@@ -26,10 +26,10 @@ from server_ng.auth import Authenticator
 from server_ng.engine.pump import Pump
 from server_ng.metadata.machine import Metadata
 from server_ng.metadata.rows import BadRowsError, StreamRow
+from server_ng.wire.tables import FaultKind
 
 # `PyDLL` keeps the interpreter's lock during the call, as a busy extension module would.
 _C = ctypes.PyDLL(None)
-_PANIC, _STALL, _MISROUTE = 0xFF00, 0xFF01, 0xFF02
 
 
 def _freeze(seconds: int) -> None:
@@ -72,11 +72,11 @@ def _fault(pump: Pump, words: list[str]) -> Callable[[], None]:
         case ["freeze", seconds]:
             return lambda: _freeze(int(seconds))
         case ["panic", shard]:
-            return lambda: pump.send(_record(_PANIC, shard, b""))
+            return lambda: pump.send(_record(FaultKind.PANIC, shard, b""))
         case ["stall", millis, shard]:
-            return lambda: pump.send(_record(_STALL, shard, struct.pack("<Q", int(millis))))
+            return lambda: pump.send(_record(FaultKind.STALL, shard, struct.pack("<Q", int(millis))))
         case ["misroute", shard]:
-            return lambda: pump.send(_record(_MISROUTE, shard, b""))
+            return lambda: pump.send(_record(FaultKind.MISROUTE, shard, b""))
         case ["callback"]:
             return _raise
         case _:

@@ -7,14 +7,8 @@ from enum import Enum
 
 from server_ng.reconciler.placement import owner
 from server_ng.reconciler.plan import Batch
-from server_ng.wire.reconcile import (
-    HeldGroup,
-    HeldState,
-    ReconcileAnswer,
-    ReconcileKind,
-    ReconcileOp,
-    ReconcileOutcome,
-)
+from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer, ReconcileOp
+from server_ng.wire.tables import HeldState, ReconcileKind, ReconcileOutcome
 
 __all__ = ["Fate", "Shard", "Shards"]
 

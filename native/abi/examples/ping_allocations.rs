@@ -22,8 +22,9 @@ use ng_shard::log::RetentionLimits;
 use ng_shard::memory_parts::MemoryParts;
 use ng_shard::node;
 use ng_shard::port::Port;
-use ng_shard::record::{Record, from_python, to_python};
+use ng_shard::record::Record;
 use ng_shard::settings::{Backend, Settings};
+use ng_wire::table::record::{FromPython, ToPython};
 
 const WARM_UP: u32 = 1_000;
 const PINGS: u32 = 10_000;
@@ -168,14 +169,14 @@ fn allocations_of_pings<E: Environment>(environment: &E) -> Outcome<u64> {
     let (node, mut port) = node::open(environment, settings(), listener)?;
     let shared = port.node.clone();
     node::start(environment, node)?;
-    next_record(&mut port, to_python::STARTED)?;
-    submit(&mut port, &Record { kind: from_python::OPEN_DOORS, shard: 0, token: 0, body: &[] });
+    next_record(&mut port, ToPython::Started)?;
+    submit(&mut port, &Record { kind: FromPython::OpenDoors.code(), shard: 0, token: 0, body: &[] });
     let mut client = TcpStream::connect(shared.facts.tcp)?;
     client.set_nodelay(true)?;
     client.write_all(&bytes(REGISTER)?)?;
-    let token = next_record(&mut port, to_python::LOGIN)?;
+    let token = next_record(&mut port, ToPython::Login)?;
     // Accepted, as user 0.
-    submit(&mut port, &Record { kind: from_python::LOGIN_VERDICT, shard: 0, token, body: &[0; 5] });
+    submit(&mut port, &Record { kind: FromPython::LoginVerdict.code(), shard: 0, token, body: &[0; 5] });
     read_answer(&mut client)?;
     let ping = bytes(PING)?;
     for _ in 0..WARM_UP {
@@ -248,21 +249,21 @@ fn submit(port: &mut Port, record: &Record<'_>) {
 }
 
 /// Waits for a record of this kind, past all others; returns its token.
-fn next_record(port: &mut Port, kind: u16) -> Outcome<u64> {
+fn next_record(port: &mut Port, kind: ToPython) -> Outcome<u64> {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         let mut bytes = Vec::new();
         port.drain(&mut bytes, usize::MAX);
         let mut rest = &bytes[..];
         while let Some((record, next)) = Record::split(rest) {
-            if record.kind == kind {
+            if record.kind == kind.code() {
                 return Ok(record.token);
             }
             rest = next;
         }
         thread::yield_now();
     }
-    Err(format!("no record of kind {kind} came").into())
+    Err(format!("no record of kind {kind:?} came").into())
 }
 
 fn exchange(client: &mut TcpStream, ping: &[u8]) -> Outcome<()> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ng_wire::primitive::{Reader, put_str32};
+use ng_wire::table::segment_order::AdoptionEnd as Code;
 
 use crate::identity::ShardId;
 use crate::log::{Adoption, AdoptionEnd};
@@ -47,15 +48,15 @@ impl ToldAdoption {
     #[must_use]
     pub fn body(&self) -> Vec<u8> {
         let (code, why) = match &self.end {
-            AdoptionEnd::Done => (0, ""),
-            AdoptionEnd::Busy => (1, ""),
-            AdoptionEnd::NoGroup => (2, ""),
-            AdoptionEnd::Failed(why) => (3, why.as_str()),
-            AdoptionEnd::Fenced => (4, ""),
-            AdoptionEnd::Cluster => (5, ""),
-            AdoptionEnd::Unsound => (6, ""),
+            AdoptionEnd::Done => (Code::Done, ""),
+            AdoptionEnd::Busy => (Code::Busy, ""),
+            AdoptionEnd::NoGroup => (Code::NoGroup, ""),
+            AdoptionEnd::Failed(why) => (Code::Failed, why.as_str()),
+            AdoptionEnd::Fenced => (Code::Fenced, ""),
+            AdoptionEnd::Cluster => (Code::Cluster, ""),
+            AdoptionEnd::Unsound => (Code::Unsound, ""),
         };
-        let mut body = vec![code];
+        let mut body = vec![code.code()];
         put_str32(&mut body, why);
         body
     }

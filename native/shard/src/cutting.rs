@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ng_storage::store::CutSegments;
 use ng_wire::primitive::{Reader, put_u32, put_u64, put_u128};
+use ng_wire::table::segment_order::CutEnd as Code;
 
 use crate::identity::ShardId;
 use crate::log::CutEnd;
@@ -49,16 +50,16 @@ impl ToldCut {
     pub fn bodies(&self) -> Vec<Vec<u8>> {
         match &self.end {
             CutEnd::Done(segments) => done(segments),
-            CutEnd::Busy => vec![vec![1, 1]],
-            CutEnd::NoGroup => vec![vec![1, 2]],
-            CutEnd::Failed(why) => vec![refused(3, why)],
-            CutEnd::Full(why) => vec![refused(4, why)],
+            CutEnd::Busy => vec![vec![1, Code::Busy.code()]],
+            CutEnd::NoGroup => vec![vec![1, Code::NoGroup.code()]],
+            CutEnd::Failed(why) => vec![refused(Code::Failed, why)],
+            CutEnd::Full(why) => vec![refused(Code::Full, why)],
         }
     }
 }
 
-fn refused(end: u8, why: &str) -> Vec<u8> {
-    let mut body = vec![1, end];
+fn refused(end: Code, why: &str) -> Vec<u8> {
+    let mut body = vec![1, end.code()];
     put_u32(&mut body, u32::try_from(why.len()).unwrap_or(u32::MAX));
     body.extend_from_slice(why.as_bytes());
     body
@@ -70,7 +71,7 @@ fn done(cut: &CutSegments) -> Vec<Vec<u8>> {
     loop {
         let piece = pieces.next().unwrap_or_default();
         let is_last = pieces.peek().is_none();
-        let mut body = vec![u8::from(is_last), 0];
+        let mut body = vec![u8::from(is_last), Code::Done.code()];
         put_u64(&mut body, cut.generation);
         put_u64(&mut body, cut.last_offset.unwrap_or(u64::MAX));
         for entry in piece {

@@ -2,16 +2,9 @@
 
 use std::time::Duration;
 
+use ng_wire::table::record::FaultKind;
+
 use crate::record::Record;
-
-/// The shard of the record panics. No body.
-pub const PANIC: u16 = 0xFF00;
-
-/// The shard of the record is stuck for a while. Body: milliseconds (u64).
-pub const STALL: u16 = 0xFF01;
-
-/// The next request for a partition that reaches the shard from another one names a wrong receiver. No body.
-pub const MISROUTE: u16 = 0xFF02;
 
 /// A fault of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +20,13 @@ pub enum Fault {
 impl Fault {
     /// The fault that a record asks for.
     pub fn of(record: &Record<'_>) -> Option<Self> {
-        match record.kind {
-            PANIC => record.body.is_empty().then_some(Self::Panic),
-            STALL => {
+        match FaultKind::from_code(record.kind)? {
+            FaultKind::Panic => record.body.is_empty().then_some(Self::Panic),
+            FaultKind::Stall => {
                 let millis = u64::from_le_bytes(record.body.try_into().ok()?);
                 Some(Self::Stall(Duration::from_millis(millis)))
             }
-            MISROUTE => record.body.is_empty().then_some(Self::Misroute),
-            _ => None,
+            FaultKind::Misroute => record.body.is_empty().then_some(Self::Misroute),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::cutting::{CutOrder, ToldCut};
 use crate::identity::ShardId;
 use crate::log::{Consumer, Poll, Polled};
 use crate::metadata::RowsUpdate;
-use crate::reconcile::{Fates, Order};
+use crate::reconcile::{ReconcileAnswers, ReconcileOp};
 use crate::routes::PublishedFigures;
 
 /// One entry of a mailbox. Requests and answers are boxed, so that an entry stays within one cache line.
@@ -84,7 +84,7 @@ pub struct Orders {
     /// The pass.
     pub pass: u64,
     /// Each with what the partition's owner publishes, where a route is to be made.
-    pub orders: Vec<(Order, Option<Arc<PublishedFigures>>)>,
+    pub orders: Vec<(ReconcileOp, Option<Arc<PublishedFigures>>)>,
 }
 
 /// What became of orders of one pass on one shard.
@@ -95,7 +95,7 @@ pub struct ToldFates {
     /// The pass.
     pub pass: u64,
     /// What became of its orders.
-    pub fates: Fates,
+    pub answers: ReconcileAnswers,
 }
 
 /// Connections coming and going.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ng_io::Instant;
+use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 
-use crate::reconcile::{Fate, Fates, OrderKind};
+use crate::reconcile::ReconcileAnswers;
 
 /// The control plane sends a shard no further orders before it has all answers. So a group that does not become ready is
 /// reported as failed, after no group was ordered or became ready for so long: a group on a disk that does not answer must not
@@ -16,31 +17,31 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub struct PendingBuilds {
     /// For each group the pass and the kind of its order.
-    orders: BTreeMap<u64, (u64, OrderKind)>,
+    orders: BTreeMap<u64, (u64, ReconcileKind)>,
     /// When a group was ordered, or became ready, last.
     moved_at: Option<Instant>,
 }
 
 impl PendingBuilds {
     /// Takes an order.
-    pub fn add(&mut self, group: u64, pass: u64, kind: OrderKind, now: Instant) {
+    pub fn add(&mut self, group: u64, pass: u64, kind: ReconcileKind, now: Instant) {
         self.orders.insert(group, (pass, kind));
         self.moved_at = Some(now);
     }
 
-    /// Takes out the orders whose groups are ready, and all others once they have failed; returns the fates of each pass. A
+    /// Takes out the orders whose groups are ready, and all others once they have failed; returns the answers of each pass. A
     /// group whose order failed goes on opening, and is looked at again with the next order for it.
     pub fn settle(
         &mut self,
         now: Instant,
-        mut is_ready: impl FnMut(u64, OrderKind) -> bool,
-    ) -> BTreeMap<u64, Fates> {
-        let mut told: BTreeMap<u64, Fates> = BTreeMap::new();
+        mut is_ready: impl FnMut(u64, ReconcileKind) -> bool,
+    ) -> BTreeMap<u64, ReconcileAnswers> {
+        let mut told: BTreeMap<u64, ReconcileAnswers> = BTreeMap::new();
         let before = self.orders.len();
         self.orders.retain(|group, (pass, kind)| {
             let ready = is_ready(*group, *kind);
             if ready {
-                told.entry(*pass).or_default().add(*kind, *group, Fate::Done);
+                told.entry(*pass).or_default().add(*kind, *group, ReconcileOutcome::Done);
             }
             !ready
         });
@@ -49,7 +50,7 @@ impl PendingBuilds {
         }
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             for (group, (pass, kind)) in std::mem::take(&mut self.orders) {
-                told.entry(pass).or_default().add(kind, group, Fate::Failed);
+                told.entry(pass).or_default().add(kind, group, ReconcileOutcome::Failed);
             }
         }
         told
@@ -66,12 +67,12 @@ mod tests {
     use super::*;
 
     const START: Instant = Instant::from_nanos(1_000_000_000);
-    const KIND: OrderKind = OrderKind::InsertRouted;
+    const KIND: ReconcileKind = ReconcileKind::InsertRouted;
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn fates(fates: &[(u64, Fate)]) -> Fates {
-        let mut all = Fates::default();
-        fates.iter().for_each(|(group, fate)| all.add(KIND, *group, *fate));
+    fn answers(answers: &[(u64, ReconcileOutcome)]) -> ReconcileAnswers {
+        let mut all = ReconcileAnswers::default();
+        answers.iter().for_each(|(group, outcome)| all.add(KIND, *group, *outcome));
         all
     }
 
@@ -82,11 +83,14 @@ mod tests {
         (1..=3).for_each(|group| pending.add(group, 7, KIND, START));
         let later = START + SECOND;
         let told = pending.settle(later, |group, _| group == 2);
-        assert_eq!(told, BTreeMap::from([(7, fates(&[(2, Fate::Done)]))]));
+        assert_eq!(told, BTreeMap::from([(7, answers(&[(2, ReconcileOutcome::Done)]))]));
         assert_eq!(pending.deadline(), Some(later + PATIENCE), "one became ready");
         assert!(pending.settle(START + PATIENCE, |_, _| false).is_empty());
         let told = pending.settle(later + PATIENCE, |_, _| false);
-        assert_eq!(told, BTreeMap::from([(7, fates(&[(1, Fate::Failed), (3, Fate::Failed)]))]));
+        assert_eq!(
+            told,
+            BTreeMap::from([(7, answers(&[(1, ReconcileOutcome::Failed), (3, ReconcileOutcome::Failed)]))])
+        );
         assert_eq!(pending.deadline(), None);
         assert!(pending.settle(later + PATIENCE * 2, |_, _| true).is_empty(), "each is answered once");
     }
@@ -99,6 +103,6 @@ mod tests {
         pending.add(1, 8, KIND, START + PATIENCE * 2);
         assert!(pending.settle(START + PATIENCE * 2 + SECOND, |_, _| false).is_empty());
         let told = pending.settle(START + PATIENCE * 2 + SECOND, |_, _| true);
-        assert_eq!(told, BTreeMap::from([(8, fates(&[(1, Fate::Done)]))]));
+        assert_eq!(told, BTreeMap::from([(8, answers(&[(1, ReconcileOutcome::Done)]))]));
     }
 }

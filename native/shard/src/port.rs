@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ng_io::IoError;
 use ng_wire::primitive::{put_u16, put_u64};
+use ng_wire::table::record::{FromPython, ToPython};
 use rtrb::Consumer;
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -17,7 +18,7 @@ use crate::log_ring::LoggedEvent;
 use crate::metadata::Applied;
 use crate::node::NodeShared;
 use crate::reconcile;
-use crate::record::{Drained, Record, RecordReader, RecordWriter, from_python, to_python};
+use crate::record::{Drained, Record, RecordReader, RecordWriter};
 use crate::turn::login_verdict;
 
 /// Python's doorbell: the eventfd its event loop watches.
@@ -161,7 +162,7 @@ impl Port {
     }
 }
 
-/// An `EVENT` record.
+/// A `NativeEvent` record.
 pub fn event_bytes(shard: u16, event: &LoggedEvent) -> Vec<u8> {
     let mut body = Vec::with_capacity(26);
     put_u16(&mut body, event.event.code());
@@ -169,7 +170,7 @@ pub fn event_bytes(shard: u16, event: &LoggedEvent) -> Vec<u8> {
     put_u64(&mut body, event.fields[1]);
     put_u64(&mut body, event.wall.0);
     let mut out = Vec::new();
-    Record { kind: to_python::EVENT, shard, token: 0, body: &body }.write(&mut out);
+    Record { kind: ToPython::NativeEvent.code(), shard, token: 0, body: &body }.write(&mut out);
     out
 }
 
@@ -177,26 +178,36 @@ pub fn event_bytes(shard: u16, event: &LoggedEvent) -> Vec<u8> {
 fn are_well_formed(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let Some((record, rest)) = Record::split(bytes) else { return false };
-        let valid = match record.kind {
-            from_python::LOGIN_VERDICT => login_verdict(record.body).is_some(),
-            from_python::HOST_FIGURES => HostFigures::decode(record.body).is_ok(),
-            from_python::OPEN_DOORS | from_python::CONVERGED => record.body.is_empty(),
-            from_python::APPLIED_PART => true,
-            from_python::APPLIED => Applied::decode(record.body).is_ok(),
-            from_python::CUT => CutOrder::decode(record.body).is_some(),
-            from_python::ADOPT => AdoptOrder::decode(record.body).is_some(),
-            from_python::RECONCILE => reconcile::orders(record.body).is_some(),
-            #[cfg(debug_assertions)]
-            _ => crate::fault::Fault::of(&record).is_some(),
-            #[cfg(not(debug_assertions))]
-            _ => false,
-        };
+        let valid = FromPython::from_code(record.kind).map_or_else(
+            || is_fault(&record),
+            |kind| match kind {
+                FromPython::LoginVerdict => login_verdict(record.body).is_some(),
+                FromPython::HostFigures => HostFigures::decode(record.body).is_ok(),
+                FromPython::OpenDoors | FromPython::Converged => record.body.is_empty(),
+                FromPython::AppliedPart => true,
+                FromPython::Applied => Applied::decode(record.body).is_ok(),
+                FromPython::Cut => CutOrder::decode(record.body).is_some(),
+                FromPython::Adopt => AdoptOrder::decode(record.body).is_some(),
+                FromPython::Reconcile => reconcile::orders(record.body).is_some(),
+            },
+        );
         if !valid {
             return false;
         }
         bytes = rest;
     }
     true
+}
+
+#[cfg(debug_assertions)]
+fn is_fault(record: &Record<'_>) -> bool {
+    crate::fault::Fault::of(record).is_some()
+}
+
+/// A release knows no faults.
+#[cfg(not(debug_assertions))]
+const fn is_fault(_record: &Record<'_>) -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -212,13 +223,13 @@ mod tests {
     #[test]
     fn only_known_kinds_with_whole_bodies_pass() {
         assert!(are_well_formed(&[]));
-        assert!(are_well_formed(&record(from_python::OPEN_DOORS, &[])));
-        assert!(are_well_formed(&record(from_python::LOGIN_VERDICT, &[0, 1, 0, 0, 0])));
+        assert!(are_well_formed(&record(FromPython::OpenDoors.code(), &[])));
+        assert!(are_well_formed(&record(FromPython::LoginVerdict.code(), &[0, 1, 0, 0, 0])));
         for bad in [
-            record(from_python::LOGIN_VERDICT, &[9, 1, 0, 0, 0]),
-            record(from_python::LOGIN_VERDICT, &[0, 1, 0, 0]),
-            record(from_python::OPEN_DOORS, &[1]),
-            record(from_python::HOST_FIGURES, &[0; 10]),
+            record(FromPython::LoginVerdict.code(), &[9, 1, 0, 0, 0]),
+            record(FromPython::LoginVerdict.code(), &[0, 1, 0, 0]),
+            record(FromPython::OpenDoors.code(), &[1]),
+            record(FromPython::HostFigures.code(), &[0; 10]),
             record(99, &[]),
             vec![1, 2, 3],
         ] {

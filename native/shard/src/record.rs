@@ -9,7 +9,8 @@
 //!     16        body
 //! ```
 //!
-//! All integers are little-endian; strings are a u32 length and UTF-8. Rings hold whole records only.
+//! All integers are little-endian; strings are a u32 length and UTF-8. Rings hold whole records only. Kinds and bodies are
+//! in [`ng_wire::table::record`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,91 +22,6 @@ pub const RECORD_HEADER_BYTES: usize = 16;
 
 /// Bytes a ring between the engine and Python holds: a stalled side costs this much memory and no more.
 pub const RECORD_RING_BYTES: usize = 256 * 1024;
-
-/// Kinds of records the engine sends to Python.
-pub mod to_python {
-    /// A password to verify. Body: username, password, peer address (strings).
-    pub const LOGIN: u16 = 1;
-    /// Every shard runs. No body.
-    pub const STARTED: u16 = 2;
-    /// The start failed; shards that run are stopped. The shard is `u16::MAX` if it was none's fault. Body: exit status
-    /// (u8), reason (string).
-    pub const START_FAILED: u16 = 3;
-    /// Every shard has stopped. Body: 1 if all of them in order, 0 if something was cut off (u8).
-    pub const STOPPED: u16 = 4;
-    /// How a start gets on. Body: a phrase (string).
-    pub const PROGRESS: u16 = 6;
-    /// Something for the log. Body: event code (u16), then its two numbers and the wall time in microseconds (u64).
-    pub const EVENT: u16 = 5;
-    /// Rows of the metadata at the operation of the token. Body: 1 on the last piece of a state, else 0 (u8); rows as
-    /// deltas. The piece behind a last one begins anew.
-    pub const ROWS: u16 = 7;
-    /// A committed operation of the metadata, its number is the token. Body: timestamp in microseconds (u64), client
-    /// (u128), then the operation's body: operation (u8), user id (u32), what the client wrote.
-    pub const APPLY: u16 = 8;
-    /// Every operation that the journal held at the start has been handed over. No body.
-    pub const CAUGHT_UP: u16 = 9;
-    /// What became of reconcile orders, under the pass that gave them. Body: kind (u8), group (u64), fate (u8), repeated.
-    pub const RECONCILED: u16 = 10;
-    /// What a shard held at its start. Body: 1 on the last piece, else 0 (u8); group (u64), 1 if it is open or 2 if its
-    /// files are to go (u8), repeated.
-    pub const OBSERVED: u16 = 11;
-    /// What came of a `CUT`, under its token. Body: 1 on the last piece, else 0 (u8); 0 done, 1 busy, 2 no such group, 3
-    /// failed (u8). Behind a 0: purge generation and last offset (u64, all ones for none), then for each segment first and
-    /// last offset, least and greatest timestamp, bytes (u64), messages, generation (u32), footer (u128). Behind a 3: why
-    /// (string).
-    pub const CUT: u16 = 12;
-    /// What came of an `ADOPT`, under its token. Body: 0 done, 1 busy, 2 no such group, 3 failed, 4 fenced, 5 other nodes have
-    /// the partition, too, 6 the swap contradicts itself (u8); why, behind a 3 (string).
-    pub const ADOPTED: u16 = 13;
-}
-
-/// Kinds of records Python sends to the engine.
-pub mod from_python {
-    /// The verdict on a login, under its token. Body: verdict (u8, see [`super::Verdict`]), user id (u32).
-    pub const LOGIN_VERDICT: u16 = 1;
-    /// Figures of the host, for statistics. Body: as [`crate::host::HostFigures::decode`] reads it.
-    pub const HOST_FIGURES: u16 = 2;
-    /// Clients may come in. No body.
-    pub const OPEN_DOORS: u16 = 3;
-    /// What an operation came to, its number is the token. Body: as [`crate::metadata::AppliedBody::decode`] reads it.
-    pub const APPLIED: u16 = 4;
-    /// Orders for a shard, the token is the pass. Body: as [`crate::reconcile::orders`] reads it.
-    pub const RECONCILE: u16 = 5;
-    /// Every shard stands at the revision of the token, or beyond. No body.
-    pub const CONVERGED: u16 = 6;
-    /// The first deltas of the `APPLIED` record that follows, whose body would be too long for the ring with them. Body:
-    /// some bytes of them.
-    pub const APPLIED_PART: u16 = 7;
-    /// Cut a partition of a shard. Body: group (u64), then the whole path of the directory for the names of its segments.
-    pub const CUT: u16 = 8;
-    /// Adopt segments into a partition of a shard. Body: group (u64), bytes of the swap (u32), the body of the swap, then
-    /// the whole path of the directory with the files.
-    pub const ADOPT: u16 = 9;
-}
-
-/// What authentication says to a login.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The password belongs to the user, who may log in.
-    Accepted,
-    /// It does not, or the user may not.
-    Refused,
-    /// Not looked at: too many logins wait already.
-    Busy,
-}
-
-impl Verdict {
-    /// The verdict of a byte.
-    pub fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::Accepted),
-            1 => Some(Self::Refused),
-            2 => Some(Self::Busy),
-            _ => None,
-        }
-    }
-}
 
 /// One record, borrowed from the bytes it came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use ng_net::connection::Bound;
 use ng_wire::primitive::{put_bytes32, put_str32};
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::eviction::EvictionReason;
+use ng_wire::table::record::{ToPython, Verdict};
 
 use crate::enrolment::{Asker, Enrolment, Enrolments};
 use crate::facts::NodeFacts;
@@ -22,7 +23,7 @@ use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, EndedSession, Secre
 use crate::host::HostFigures;
 use crate::identity::ShardId;
 use crate::log::{LogAnswer, LogRequest, Ticket};
-use crate::record::{Record, RecordWriter, RingFull, Verdict, to_python};
+use crate::record::{Record, RecordWriter, RingFull};
 use crate::sessions::is_accepted;
 use crate::tickets::Tickets;
 use crate::totals::ShardTotals;
@@ -244,7 +245,7 @@ impl Registry {
         put_str32(&mut body, username);
         put_bytes32(&mut body, &password.0);
         put_str32(&mut body, &address);
-        let record = Record { kind: to_python::LOGIN, shard: ShardId::FIRST.0, token, body: &body };
+        let record = Record { kind: ToPython::Login.code(), shard: ShardId::FIRST.0, token, body: &body };
         self.push(&record).map_err(|_| {
             let asker = self.logins.redeem(token).expect("filed above");
             self.busy(&asker)

@@ -13,6 +13,7 @@ use ng_wire::primitive::{put_str32, put_u8};
 use ng_wire::table::event::Event;
 use ng_wire::table::exit_status::ExitStatus;
 use ng_wire::table::metric::{Cell, Metric};
+use ng_wire::table::record::ToPython;
 
 use crate::crash::CrashSite;
 use crate::directory::Directory;
@@ -22,7 +23,7 @@ use crate::log_ring::LoggedEvent;
 use crate::mailbox::ShardBell;
 use crate::node::{NodeShared, Stage};
 use crate::port::event_bytes;
-use crate::record::{Record, to_python};
+use crate::record::Record;
 use crate::settings::Settings;
 use crate::thread::{self, Report, Seat};
 use crate::trash::{self, TrashLink};
@@ -325,14 +326,19 @@ impl NodeShared {
     /// Every shard runs, and has a doorbell.
     pub(crate) fn tell_started(&self, bells: Vec<Arc<ShardBell>>) {
         self.bells.set(bells).expect("a node is started once");
-        self.tell(&Record { kind: to_python::STARTED, shard: 0, token: 0, body: &[] });
+        self.tell(&Record { kind: ToPython::Started.code(), shard: 0, token: 0, body: &[] });
         // A stop that came during the start found no bell to ring.
         self.ring_all();
     }
 
     /// Every shard has stopped.
     pub(crate) fn tell_stopped(&self, in_order: bool) {
-        self.tell(&Record { kind: to_python::STOPPED, shard: 0, token: 0, body: &[u8::from(in_order)] });
+        self.tell(&Record {
+            kind: ToPython::Stopped.code(),
+            shard: 0,
+            token: 0,
+            body: &[u8::from(in_order)],
+        });
     }
 
     fn tell_event(&self, event: &LoggedEvent) {
@@ -343,13 +349,18 @@ impl NodeShared {
     pub(crate) fn tell_progress(&self, phrase: &str) {
         let mut body = Vec::new();
         put_str32(&mut body, phrase);
-        self.tell(&Record { kind: to_python::PROGRESS, shard: ShardId::NONE.0, token: 0, body: &body });
+        self.tell(&Record { kind: ToPython::Progress.code(), shard: ShardId::NONE.0, token: 0, body: &body });
     }
 
     fn tell_start_failed(&self, failure: &StartFailure) {
         let mut body = Vec::new();
         put_u8(&mut body, failure.ending.status.code());
         put_str32(&mut body, &failure.ending.reason);
-        self.tell(&Record { kind: to_python::START_FAILED, shard: failure.shard.0, token: 0, body: &body });
+        self.tell(&Record {
+            kind: ToPython::StartFailed.code(),
+            shard: failure.shard.0,
+            token: 0,
+            body: &body,
+        });
     }
 }

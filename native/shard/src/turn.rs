@@ -23,6 +23,7 @@ use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
+use ng_wire::table::record::{FromPython, Verdict};
 
 use crate::adoption::AdoptOrder;
 use crate::cutting::CutOrder;
@@ -36,7 +37,7 @@ use crate::mailbox::ShardBell;
 use crate::metadata::MetadataRequests;
 use crate::port::PythonBell;
 use crate::reconcile;
-use crate::record::{RECORD_RING_BYTES, Record, RecordReader, Verdict, from_python};
+use crate::record::{RECORD_RING_BYTES, Record, RecordReader};
 use crate::route::{self, HandOverRoute};
 use crate::stopping::Stopping;
 use housekeeping::Housekeeping;
@@ -421,47 +422,49 @@ impl<E: Environment> Shard<E> {
     /// Obeys one record. The boundary has checked kinds and layouts before it let the record in.
     fn take_record(&mut self, record: &Record<'_>) -> Result<(), Ending> {
         let registry = self.desk.registry.as_mut().expect("the first shard has the registry");
-        match record.kind {
-            from_python::LOGIN_VERDICT => {
+        let Some(kind) = FromPython::from_code(record.kind) else {
+            #[cfg(debug_assertions)]
+            return self.take_fault(record);
+            #[cfg(not(debug_assertions))]
+            unreachable!("record kind {} passed the boundary", record.kind);
+        };
+        match kind {
+            FromPython::LoginVerdict => {
                 let (verdict, user_id) = login_verdict(record.body).expect("checked at the boundary");
                 if let Some((shard, answer)) = registry.verdict(record.token, verdict, user_id) {
                     self.answer_on(shard, answer);
                 }
             }
-            from_python::HOST_FIGURES => {
+            FromPython::HostFigures => {
                 let host = HostFigures::decode(record.body).expect("checked at the boundary");
                 self.desk.trash.space_sampled(host.free_disk_space, host.total_disk_space);
                 registry.set_host(host);
             }
-            from_python::OPEN_DOORS => {
+            FromPython::OpenDoors => {
                 let first = self.first.as_mut().expect("Python writes to the first shard");
                 if !self.stopping.began() {
                     first.door.open(&mut self.driver);
                 }
             }
-            from_python::APPLIED_PART => self.take_part(record.body),
-            from_python::APPLIED => self.take_applied(record.token, record.body)?,
-            from_python::RECONCILE => {
+            FromPython::AppliedPart => self.take_part(record.body),
+            FromPython::Applied => self.take_applied(record.token, record.body)?,
+            FromPython::Reconcile => {
                 let orders = reconcile::orders(record.body).expect("checked at the boundary");
                 self.take_orders(ShardId(record.shard), record.token, orders)?;
             }
-            from_python::CUT => {
+            FromPython::Cut => {
                 let order = CutOrder::decode(record.body).expect("checked at the boundary");
                 self.take_cut(ShardId(record.shard), record.token, order)?;
             }
-            from_python::ADOPT => {
+            FromPython::Adopt => {
                 let order = AdoptOrder::decode(record.body).expect("checked at the boundary");
                 self.take_adoption(ShardId(record.shard), record.token, order)?;
             }
-            from_python::CONVERGED => {
+            FromPython::Converged => {
                 if let Some(commands) = &mut self.desk.metadata {
                     commands.converged(record.token);
                 }
             }
-            #[cfg(debug_assertions)]
-            _ => self.take_fault(record)?,
-            #[cfg(not(debug_assertions))]
-            other => unreachable!("record kind {other} passed the boundary"),
         }
         Ok(())
     }

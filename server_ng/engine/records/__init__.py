@@ -1,6 +1,7 @@
 """Records: what crosses between the engine and Python, as values.
 
-Integers are little-endian, strings a u32 length and UTF-8. `native/shard/src/record.rs` is the other half.
+Integers are little-endian, strings a u32 length and UTF-8. The kinds and their bodies are a table of
+`native/wire`; `native/shard/src/record.rs` is the other half.
 """
 
 from server_ng.engine.records.received import (
@@ -25,7 +26,6 @@ from server_ng.engine.records.sent import (
     Applied,
     HostFigures,
     LoginVerdict,
-    Verdict,
     encode_adopt,
     encode_applied,
     encode_converged,
@@ -55,7 +55,6 @@ __all__ = [
     "StartFailed",
     "Started",
     "Stopped",
-    "Verdict",
     "decode",
     "encode_adopt",
     "encode_applied",

@@ -9,15 +9,9 @@ from typing_extensions import override
 
 from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records.layout import Frame, frames, take_string
-from server_ng.wire.adoptions import AdoptionEnd
-from server_ng.wire.cuts import CutEnd, CutSegment
-from server_ng.wire.reconcile import (
-    HeldGroup,
-    HeldState,
-    ReconcileAnswer,
-    ReconcileKind,
-    ReconcileOutcome,
-)
+from server_ng.wire.cuts import CutSegment
+from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer
+from server_ng.wire.tables import AdoptionEnd, CutEnd, HeldState, ReconcileKind, ReconcileOutcome, ToPython
 
 __all__ = [
     "Adopted",
@@ -187,10 +181,7 @@ def decode(data: bytes) -> Iterator[Record]:
     """The records that `data` consists of."""
     try:
         for frame in frames(data):
-            decoder = _DECODERS.get(frame.kind)
-            if decoder is None:
-                raise MalformedRecordError(f"a record of kind {frame.kind}")
-            yield decoder(frame)
+            yield _DECODERS[ToPython(frame.kind)](frame)
     except (struct.error, ValueError, IndexError) as error:
         raise MalformedRecordError(f"a record cannot be read: {error}") from error
 
@@ -275,18 +266,18 @@ def _flag(body: memoryview) -> bool:
     return bool(body[0])
 
 
-_DECODERS: dict[int, Callable[[Frame], Record]] = {
-    1: _login,
-    2: lambda _: Started(),
-    3: _start_failed,
-    4: lambda frame: Stopped(bool(frame.body[0])),
-    5: _native_event,
-    6: _progress,
-    7: lambda frame: Rows(frame.token, _flag(frame.body), bytes(frame.body[1:])),
-    8: _apply,
-    9: _caught_up,
-    10: _reconciled,
-    11: _observed,
-    12: _cut,
-    13: _adopted,
+_DECODERS: dict[ToPython, Callable[[Frame], Record]] = {
+    ToPython.LOGIN: _login,
+    ToPython.STARTED: lambda _: Started(),
+    ToPython.START_FAILED: _start_failed,
+    ToPython.STOPPED: lambda frame: Stopped(bool(frame.body[0])),
+    ToPython.NATIVE_EVENT: _native_event,
+    ToPython.PROGRESS: _progress,
+    ToPython.ROWS: lambda frame: Rows(frame.token, _flag(frame.body), bytes(frame.body[1:])),
+    ToPython.APPLY: _apply,
+    ToPython.CAUGHT_UP: _caught_up,
+    ToPython.RECONCILED: _reconciled,
+    ToPython.OBSERVED: _observed,
+    ToPython.CUT: _cut,
+    ToPython.ADOPTED: _adopted,
 }

@@ -3,17 +3,16 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from server_ng.engine.records.layout import HEADER_BYTES, record, string
 from server_ng.wire.reconcile import ReconcileOp
+from server_ng.wire.tables import FromPython, ReplyKind, Verdict
 
 __all__ = [
     "Applied",
     "HostFigures",
     "LoginVerdict",
-    "Verdict",
     "encode_adopt",
     "encode_applied",
     "encode_converged",
@@ -31,19 +30,9 @@ _RECONCILE_OP = struct.Struct("<BQQ")
 _CUT_GROUP = struct.Struct("<Q")
 _ADOPT_HEAD = struct.Struct("<QI")
 
-_LOGIN_VERDICT, _HOST_FIGURES, _OPEN_DOORS, _APPLIED, _RECONCILE, _CONVERGED = range(1, 7)
-_APPLIED_PART, _CUT, _ADOPT = range(7, 10)
 # The ring holds 256 KiB, and a record larger than that would never find room.
 _DELTAS_MAX: Final = 128 * 1024
 _OPS_MAX: Final = (60 * 1024 - HEADER_BYTES) // _RECONCILE_OP.size
-
-
-class Verdict(IntEnum):
-    """What authentication says to a login."""
-
-    ACCEPTED = 0
-    REFUSED = 1
-    BUSY = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +71,7 @@ class Applied:
     op: int
     result: int
     """0 or an error code."""
-    reply: int
-    """What the client is answered with: 0 nothing, 1 the stream, 2 the topic with its partitions."""
+    reply: ReplyKind
     stream: int
     topic: int
     revision: int
@@ -93,12 +81,12 @@ class Applied:
 
 def encode_login_verdict(verdict: LoginVerdict) -> bytes:
     """A ``LOGIN_VERDICT`` record."""
-    return record(_LOGIN_VERDICT, verdict.token, _VERDICT.pack(verdict.verdict, verdict.user_id))
+    return record(FromPython.LOGIN_VERDICT, verdict.token, _VERDICT.pack(verdict.verdict, verdict.user_id))
 
 
 def encode_open_doors() -> bytes:
     """An ``OPEN_DOORS`` record."""
-    return record(_OPEN_DOORS, 0, b"")
+    return record(FromPython.OPEN_DOORS, 0, b"")
 
 
 def encode_applied(applied: Applied) -> bytes:
@@ -107,17 +95,17 @@ def encode_applied(applied: Applied) -> bytes:
     start = 0
     parts = bytearray()
     while len(deltas) - start > _DELTAS_MAX:
-        parts += record(_APPLIED_PART, applied.op, deltas[start : start + _DELTAS_MAX])
+        parts += record(FromPython.APPLIED_PART, applied.op, deltas[start : start + _DELTAS_MAX])
         start += _DELTAS_MAX
     head = _APPLIED_HEAD.pack(applied.result, applied.reply, applied.stream, applied.topic, applied.revision)
-    return bytes(parts) + record(_APPLIED, applied.op, head + deltas[start:])
+    return bytes(parts) + record(FromPython.APPLIED, applied.op, head + deltas[start:])
 
 
 def encode_reconcile(shard: int, pass_number: int, ops: Sequence[ReconcileOp]) -> bytes:
     """``RECONCILE`` records, as many as the operations of one pass need."""
     return b"".join(
         record(
-            _RECONCILE,
+            FromPython.RECONCILE,
             pass_number,
             b"".join(_RECONCILE_OP.pack(*op) for op in ops[start : start + _OPS_MAX]),
             shard,
@@ -128,18 +116,18 @@ def encode_reconcile(shard: int, pass_number: int, ops: Sequence[ReconcileOp]) -
 
 def encode_converged(revision: int) -> bytes:
     """A ``CONVERGED`` record: every shard stands at least at this revision."""
-    return record(_CONVERGED, revision, b"")
+    return record(FromPython.CONVERGED, revision, b"")
 
 
 def encode_cut(shard: int, token: int, group: int, directory: str) -> bytes:
     """A ``CUT`` record: the segments of a partition get names in a directory, given by its whole path."""
-    return record(_CUT, token, _CUT_GROUP.pack(group) + directory.encode(), shard)
+    return record(FromPython.CUT, token, _CUT_GROUP.pack(group) + directory.encode(), shard)
 
 
 def encode_adopt(shard: int, token: int, group: int, swap: bytes, directory: str) -> bytes:
     """An ``ADOPT`` record: the files of a directory, given by its whole path, take the place of segments."""
     head = _ADOPT_HEAD.pack(group, len(swap))
-    return record(_ADOPT, token, head + swap + directory.encode(), shard)
+    return record(FromPython.ADOPT, token, head + swap + directory.encode(), shard)
 
 
 def encode_host_figures(figures: HostFigures) -> bytes:
@@ -157,4 +145,4 @@ def encode_host_figures(figures: HostFigures) -> bytes:
         figures.total_disk_space,
     )
     texts = (figures.hostname, figures.os_name, figures.os_version, figures.kernel_version)
-    return record(_HOST_FIGURES, 0, body + b"".join(map(string, texts)))
+    return record(FromPython.HOST_FIGURES, 0, body + b"".join(map(string, texts)))

@@ -13,12 +13,11 @@ from server_ng.engine.records import Apply, CaughtUp, Observed, Reconciled, Rows
 from server_ng.metadata.deltas import decode_deltas, encode_deltas
 from server_ng.metadata.rows import PartitionRow
 from server_ng.metadata.state import State, fold
-from server_ng.wire.reconcile import ReconcileAnswer, ReconcileKind, ReconcileOutcome
+from server_ng.wire.reconcile import ReconcileAnswer
 from server_ng.wire.requests import CreateStream, CreateTopic, DeleteTopic
-from server_ng.wire.tables import ErrorCode, ExitStatus
+from server_ng.wire.tables import ErrorCode, ExitStatus, FromPython, ReconcileKind, ReconcileOutcome
 from tests.support.metadata_log import MetadataLog, Request
 
-APPLIED, RECONCILE, CONVERGED = 4, 5, 6
 SHARDS = 2
 
 
@@ -62,7 +61,7 @@ class Bench:
         while sent := await self.take_sent():
             for kind, shard, token, body in sent:
                 seen.append((kind, token))
-                if kind == RECONCILE:
+                if kind == FromPython.RECONCILE:
                     ops = struct.iter_unpack("<BQQ", body)
                     answers = [ReconcileAnswer(ReconcileKind(op), group, done) for op, group, _ in ops]
                     self.control_plane.take(Reconciled(shard, token, tuple(answers)))
@@ -83,11 +82,11 @@ async def test_an_operation_is_answered_before_its_partitions_are_built(bench: B
     bench.apply(CreateStream("s"))
     bench.apply(CreateTopic("s", 2, "t"))
     (stream, topic, *reconcile) = await bench.take_sent()
-    assert stream[:3] == (APPLIED, 0, 1)
+    assert stream[:3] == (FromPython.APPLIED, 0, 1)
     assert struct.unpack_from("<IBIIQ", stream[3]) == (0, 1, 0, 0, 0)
-    assert topic[:3] == (APPLIED, 0, 2)
+    assert topic[:3] == (FromPython.APPLIED, 0, 2)
     assert struct.unpack_from("<IBIIQ", topic[3]) == (0, 2, 0, 0, 1)
-    assert {kind for kind, *_ in reconcile} == {RECONCILE}
+    assert {kind for kind, *_ in reconcile} == {FromPython.RECONCILE}
 
 
 async def test_the_deltas_of_the_answer_make_the_same_state(bench: Bench) -> None:
@@ -107,7 +106,7 @@ async def test_the_deltas_of_the_answer_make_the_same_state(bench: Bench) -> Non
 async def test_an_error_is_an_answer(bench: Bench) -> None:
     bench.apply(DeleteTopic("s", "t"))
     ((kind, _, token, body),) = await bench.take_sent()
-    assert (kind, token) == (APPLIED, 1)
+    assert (kind, token) == (FromPython.APPLIED, 1)
     assert struct.unpack("<IBIIQ", body) == (ErrorCode.STREAM_ID_NOT_FOUND, 0, 0, 0, 0)
 
 
@@ -142,12 +141,12 @@ async def test_a_bug_in_the_writing_is_an_answer_and_changes_nothing(
         patched.setattr(PartitionRow, "decode", fault)
         bench.apply(CreateTopic("s", 2, "t"))
     ((kind, _, token, body),) = await bench.take_sent()
-    assert (kind, token) == (APPLIED, 2)
+    assert (kind, token) == (FromPython.APPLIED, 2)
     assert struct.unpack("<IBIIQ", body) == (ErrorCode.ERROR, 0, 0, 0, 0)
     assert bench.figures()["apply_faults_total"] == 1
     assert bench.figures()["partitions_desired"] == 0
     bench.apply(CreateTopic("s", 2, "t"))
-    assert (CONVERGED, 1) in await bench.carry_out()
+    assert (FromPython.CONVERGED, 1) in await bench.carry_out()
 
 
 async def test_it_is_converged_when_rows_and_journal_are_carried_out(bench: Bench) -> None:
@@ -157,10 +156,10 @@ async def test_it_is_converged_when_rows_and_journal_are_carried_out(bench: Benc
     bench.control_plane.take(Rows(2, False, encode_deltas(rows[:3])))
     bench.control_plane.take(Rows(2, True, encode_deltas(rows[3:])))
     bench.apply(CreateTopic("s", 1, "u"))
-    assert [kind for kind, _ in await bench.carry_out()] == [APPLIED]
+    assert [kind for kind, _ in await bench.carry_out()] == [FromPython.APPLIED]
     bench.start()
     assert not bench.control_plane.converged.done()
-    assert (await bench.carry_out())[-1] == (CONVERGED, 2)
+    assert (await bench.carry_out())[-1] == (FromPython.CONVERGED, 2)
     assert bench.control_plane.converged.done()
     figures = bench.figures()
     assert figures["partitions_desired"] == figures["partitions_owned"] == figures["partitions_routed"] == 3
@@ -177,7 +176,7 @@ async def test_rows_that_replace_a_state_are_followed(bench: Bench) -> None:
     log.do(CreateTopic("s", 2, "t"))
     log.do(CreateTopic("s", 1, "u"))
     bench.control_plane.take(Rows(3, True, encode_deltas(log.machine.state.rows())))
-    assert (CONVERGED, 2) in await bench.carry_out()
+    assert (FromPython.CONVERGED, 2) in await bench.carry_out()
     assert bench.figures()["partitions_routed"] == 3
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from server_ng.metadata.apply import decide
 from server_ng.metadata.deltas import decode_deltas, encode_deltas
 from server_ng.metadata.machine import Metadata
-from server_ng.metadata.ops import Outcome, ReplyKind
+from server_ng.metadata.ops import Outcome
 from server_ng.metadata.state import State, Stream, fold
 from server_ng.wire.options import Option, ValueKind
 from server_ng.wire.requests import (
@@ -23,6 +23,7 @@ from server_ng.wire.requests import (
     UpdateStream,
     UpdateTopic,
 )
+from server_ng.wire.tables import ReplyKind
 from tests.support.metadata_log import MetadataLog, Request, rows_digest
 
 NAME = st.sampled_from(["a", "b", "c", "\N{LATIN SMALL LETTER E WITH ACUTE}"])

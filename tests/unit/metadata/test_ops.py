@@ -3,7 +3,7 @@
 import pytest
 
 from server_ng.metadata.deltas import Delete, Put
-from server_ng.metadata.ops import Outcome, ReplyKind
+from server_ng.metadata.ops import Outcome
 from server_ng.metadata.partitions import PARTITIONS_MAX, PER_REQUEST_MAX
 from server_ng.metadata.rows import (
     COUNTERS_KEY,
@@ -29,7 +29,7 @@ from server_ng.wire.requests import (
     UpdateStream,
     UpdateTopic,
 )
-from server_ng.wire.tables import ErrorCode, Operation
+from server_ng.wire.tables import ErrorCode, Operation, ReplyKind
 from tests.support.metadata_log import FIRST_TIMESTAMP, MetadataLog, Request
 
 FIRST_BLOCK = 1 << 12

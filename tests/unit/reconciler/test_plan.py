@@ -9,7 +9,7 @@ from server_ng.reconciler.observed import MisplacedGroupError, Removal
 from server_ng.reconciler.placement import METADATA, owner
 from server_ng.reconciler.plan import Batch, Planner
 from server_ng.reconciler.steps import Cause
-from server_ng.wire.reconcile import HeldGroup, HeldState, ReconcileAnswer, ReconcileKind, ReconcileOutcome
+from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer
 from server_ng.wire.requests import (
     CreatePartitions,
     CreateStream,
@@ -18,6 +18,7 @@ from server_ng.wire.requests import (
     DeleteTopic,
     PurgeTopic,
 )
+from server_ng.wire.tables import HeldState, ReconcileKind, ReconcileOutcome
 from tests.support.metadata_log import MetadataLog, Request
 
 SHARDS = 2

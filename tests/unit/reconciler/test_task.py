@@ -14,12 +14,12 @@ from server_ng.metadata.rows import COUNTERS_KEY
 from server_ng.metadata.state import fold
 from server_ng.reconciler.placement import owner
 from server_ng.reconciler.task import Reconciler
-from server_ng.wire.reconcile import HeldGroup, HeldState, ReconcileAnswer, ReconcileKind, ReconcileOutcome
+from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer
 from server_ng.wire.requests import CreateStream, CreateTopic, DeleteTopic
+from server_ng.wire.tables import FromPython, HeldState, ReconcileKind, ReconcileOutcome
 from tests.support.metadata_log import MetadataLog, Request
 
 GROUP = 1 << 12
-RECONCILE, CONVERGED = 5, 6
 OP = struct.Struct("<BQQ")
 
 
@@ -99,7 +99,7 @@ class Bench:
         converged = []
         while sent := self.take_sent():
             for kind, shard, token, ops in sent:
-                if kind == CONVERGED:
+                if kind == FromPython.CONVERGED:
                     converged.append(token)
                 else:
                     answers = tuple(
@@ -130,7 +130,7 @@ def test_it_begins_when_the_state_is_caught_up_and_every_shard_has_spoken(bench:
     sent = bench.take_sent()
     routed = [(2, GROUP, 0)]
     assert sorted((kind, shard, ops) for kind, shard, _, ops in sent) == [
-        (RECONCILE, shard, routed) for shard in (0, 1)
+        (FromPython.RECONCILE, shard, routed) for shard in (0, 1)
     ]
 
 

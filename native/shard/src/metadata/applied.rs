@@ -1,37 +1,23 @@
 //! What Python says that a metadata operation came to.
 
 use ng_wire::primitive::{Malformed, Reader};
+use ng_wire::table::record::ReplyKind;
 
 /// The decision about one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Applied<'a> {
     /// 0, or the code of the error that the client gets.
     pub result: u32,
-    /// What the client gets besides.
+    /// What the reply shows.
     pub reply: ReplyKind,
+    /// The stream of the reply, or of its topic.
+    pub stream: u32,
+    /// The topic of the reply.
+    pub topic: u32,
     /// What the partitions have to converge on before the client is answered; 0 for nothing.
     pub revision: u64,
     /// Rows put and deleted.
     pub deltas: &'a [u8],
-}
-
-/// What a reply shows of the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyKind {
-    /// Nothing.
-    Empty,
-    /// A stream.
-    Stream {
-        /// Which.
-        stream: u32,
-    },
-    /// A topic with its partitions.
-    Topic {
-        /// Of which stream.
-        stream: u32,
-        /// Which.
-        topic: u32,
-    },
 }
 
 impl<'a> Applied<'a> {
@@ -41,14 +27,9 @@ impl<'a> Applied<'a> {
         let result = reader.u32()?;
         let (kind, stream, topic) = (reader.u8()?, reader.u32()?, reader.u32()?);
         let revision = reader.u64()?;
-        let reply = match kind {
-            0 => ReplyKind::Empty,
-            1 => ReplyKind::Stream { stream },
-            2 => ReplyKind::Topic { stream, topic },
-            other => return Err(Malformed::Value(other.into())),
-        };
+        let reply = ReplyKind::from_code(kind).ok_or(Malformed::Value(kind.into()))?;
         let deltas = reader.bytes(reader.remaining())?;
-        Ok(Self { result, reply, revision, deltas })
+        Ok(Self { result, reply, stream, topic, revision, deltas })
     }
 }
 
@@ -64,8 +45,9 @@ mod tests {
         body.extend(4_u32.to_le_bytes());
         body.extend(5_u64.to_le_bytes());
         body.extend([9, 9]);
-        let reply = ReplyKind::Topic { stream: 3, topic: 4 };
-        assert_eq!(Applied::decode(&body), Ok(Applied { result: 0, reply, revision: 5, deltas: &[9, 9] }));
+        let reply = ReplyKind::Topic;
+        let applied = Applied { result: 0, reply, stream: 3, topic: 4, revision: 5, deltas: &[9, 9] };
+        assert_eq!(Applied::decode(&body), Ok(applied));
         for length in 0..21 {
             assert!(Applied::decode(&body[..length]).is_err(), "{length} bytes");
         }

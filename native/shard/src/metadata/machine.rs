@@ -8,13 +8,14 @@ use ng_catalog::replies::{JustMade, put_stream, put_topic};
 use ng_catalog::{Catalog, RowKey, snapshot};
 use ng_wire::primitive::{Malformed, Reader, put_bytes32, put_u32, put_u64, put_u128};
 use ng_wire::replica::{LogOperation, PrepareHeader};
+use ng_wire::table::record::{ReplyKind, ToPython};
 use thiserror::Error;
 
-use super::applied::{Applied, ReplyKind};
+use super::applied::Applied;
 use super::rows::RowsUpdate;
 use crate::identity::ShardId;
 use crate::log::{Executed, MetadataMachine};
-use crate::record::{Record, RingFull, to_python};
+use crate::record::{Record, RingFull};
 use crate::sessions::Sessions;
 
 /// Operations that are taken at a time, and their bytes. What is behind them waits in the journal.
@@ -104,12 +105,12 @@ impl MetadataPlane {
             let mut body = vec![0];
             let next = self.catalog.put_piece(from, PIECE_BYTES, &mut body);
             body[0] = u8::from(next.is_none());
-            push(&record(to_python::ROWS, self.op, &body))?;
+            push(&record(ToPython::Rows, self.op, &body))?;
             self.loading = next.map(Included);
         }
         for taken in &mut self.taken {
             if let Stage::Waiting(body) = &taken.stage {
-                push(&record(to_python::APPLY, taken.header.op.0, body))?;
+                push(&record(ToPython::Apply, taken.header.op.0, body))?;
                 taken.stage = Stage::Asked;
             }
         }
@@ -153,8 +154,8 @@ fn reply(answer: &Applied<'_>, catalog: &Catalog) -> Vec<u8> {
     if answer.result == 0 {
         match answer.reply {
             ReplyKind::Empty => {}
-            ReplyKind::Stream { stream } => put_stream(&mut reply, catalog, &JustMade, stream),
-            ReplyKind::Topic { stream, topic } => put_topic(&mut reply, catalog, &JustMade, stream, topic),
+            ReplyKind::Stream => put_stream(&mut reply, catalog, &JustMade, answer.stream),
+            ReplyKind::Topic => put_topic(&mut reply, catalog, &JustMade, answer.stream, answer.topic),
         }
     }
     reply
@@ -180,8 +181,8 @@ impl<'a> Decision<'a> {
     }
 }
 
-fn record(kind: u16, token: u64, body: &[u8]) -> Record<'_> {
-    Record { kind, shard: ShardId::FIRST.0, token, body }
+fn record(kind: ToPython, token: u64, body: &[u8]) -> Record<'_> {
+    Record { kind: kind.code(), shard: ShardId::FIRST.0, token, body }
 }
 
 impl MetadataMachine for MetadataPlane {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     fn created(id: u32, deltas: &[u8]) -> Applied<'_> {
-        Applied { result: 0, reply: ReplyKind::Stream { stream: id }, revision: 0, deltas }
+        Applied { result: 0, reply: ReplyKind::Stream, stream: id, topic: 0, revision: 0, deltas }
     }
 
     /// What is handed to Python: kind, token, body.
@@ -297,7 +298,10 @@ mod tests {
         plane.execute(&header(LogOperation::Metadata, 2), b"two");
         let records = handed_over(&mut plane);
         let kinds: Vec<_> = records.iter().map(|(kind, token, _)| (*kind, *token)).collect();
-        assert_eq!(kinds, [(to_python::ROWS, 0), (to_python::APPLY, 1), (to_python::APPLY, 2)]);
+        assert_eq!(
+            kinds,
+            [(ToPython::Rows.code(), 0), (ToPython::Apply.code(), 1), (ToPython::Apply.code(), 2)]
+        );
         assert_eq!(records[0].2, [1], "no rows, and that was all");
         assert!(records[1].2.ends_with(b"one") && records[2].2.ends_with(b"two"));
         assert!(plane.is_handed_over() && handed_over(&mut plane).is_empty());
@@ -320,7 +324,7 @@ mod tests {
             });
             room = usize::from(pushed.is_err());
         }
-        assert_eq!(seen, [to_python::ROWS, to_python::APPLY]);
+        assert_eq!(seen, [ToPython::Rows.code(), ToPython::Apply.code()]);
     }
 
     #[test]
@@ -390,7 +394,8 @@ mod tests {
 
     #[test]
     fn a_reply_says_what_it_waits_for() {
-        let answer = Applied { result: 1012, reply: ReplyKind::Empty, revision: 3, deltas: &[] };
+        let answer =
+            Applied { result: 1012, reply: ReplyKind::Empty, stream: 0, topic: 0, revision: 3, deltas: &[] };
         let bytes = reply(&answer, &Catalog::default());
         assert_eq!(Decision::decode(&bytes), Ok(Decision { result: 1012, revision: 3, payload: &[] }));
         assert!(Decision::decode(&bytes[..11]).is_err());

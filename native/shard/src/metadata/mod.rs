@@ -9,7 +9,7 @@ mod machine;
 mod requests;
 mod rows;
 
-pub use applied::{Applied, ReplyKind};
+pub use applied::Applied;
 pub use machine::{Decision, MetadataPlane, Misapplied};
 pub use requests::MetadataRequests;
 pub use rows::RowsUpdate;

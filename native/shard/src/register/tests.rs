@@ -59,7 +59,7 @@ impl Rig {
         let mut bytes = Vec::new();
         self.reader.drain(&mut bytes, 4096);
         let (record, _) = Record::split(&bytes).expect("a login record");
-        assert_eq!(record.kind, to_python::LOGIN);
+        assert_eq!(record.kind, ToPython::Login.code());
         record.token
     }
 

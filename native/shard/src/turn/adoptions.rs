@@ -1,6 +1,7 @@
 //! Adoptions of segments: from the control plane to the shard that owns the log, and back.
 
 use ng_io::Environment;
+use ng_wire::table::record::ToPython;
 
 use super::Shard;
 use crate::adoption::{AdoptOrder, ToldAdoption};
@@ -8,7 +9,7 @@ use crate::ending::Ending;
 use crate::frame::{PlaneFrame, ShardFrame};
 use crate::identity::ShardId;
 use crate::log::AdoptionEnd;
-use crate::record::{Record, to_python};
+use crate::record::Record;
 
 impl<E: Environment> Shard<E> {
     /// An order of the control plane for a shard.
@@ -44,6 +45,6 @@ impl<E: Environment> Shard<E> {
 
     pub(super) fn tell_adoption(&mut self, told: &ToldAdoption) {
         let (shard, token) = (told.shard.0, told.token);
-        self.tell_python(&Record { kind: to_python::ADOPTED, shard, token, body: &told.body() });
+        self.tell_python(&Record { kind: ToPython::Adopted.code(), shard, token, body: &told.body() });
     }
 }

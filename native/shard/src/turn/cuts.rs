@@ -1,6 +1,7 @@
 //! Cuts of partitions: from the control plane to the shard that owns the log, and back.
 
 use ng_io::Environment;
+use ng_wire::table::record::ToPython;
 
 use super::Shard;
 use crate::cutting::{CutOrder, ToldCut};
@@ -8,7 +9,7 @@ use crate::ending::Ending;
 use crate::frame::{PlaneFrame, ShardFrame};
 use crate::identity::ShardId;
 use crate::log::CutEnd;
-use crate::record::{Record, to_python};
+use crate::record::Record;
 
 impl<E: Environment> Shard<E> {
     /// An order of the control plane for a shard.
@@ -40,7 +41,7 @@ impl<E: Environment> Shard<E> {
     pub(super) fn tell_cut(&mut self, told: &ToldCut) {
         let (shard, token) = (told.shard.0, told.token);
         for body in told.bodies() {
-            self.tell_python(&Record { kind: to_python::CUT, shard, token, body: &body });
+            self.tell_python(&Record { kind: ToPython::Cut.code(), shard, token, body: &body });
         }
     }
 }

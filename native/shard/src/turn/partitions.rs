@@ -9,6 +9,7 @@ use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::operation::Operation;
+use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 
 use super::Shard;
 use super::damaged::Damaged;
@@ -16,7 +17,7 @@ use crate::frame::{Answer, ClientAnswer, PartitionAsk, PartitionRequest, Place};
 use crate::identity::ShardId;
 use crate::log::{self, Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
 use crate::log_ticket::Asking;
-use crate::reconcile::{Fate, Fates, Order, OrderKind};
+use crate::reconcile::{ReconcileAnswers, ReconcileOp};
 use crate::routes::Route;
 use crate::tickets::Tickets;
 
@@ -207,13 +208,13 @@ impl<E: Environment> Shard<E> {
     }
 
     /// Proposes a purge. Returns what became of it if that is known already.
-    pub(super) fn ask_for_purge(&mut self, pass: u64, order: Order) -> Option<Fate> {
-        let Order { group, purge_generation, .. } = order;
-        let Some(state) = self.log.partition(group) else { return Some(Fate::UnknownGroup) };
+    pub(super) fn ask_for_purge(&mut self, pass: u64, order: ReconcileOp) -> Option<ReconcileOutcome> {
+        let ReconcileOp { group, purge_generation, .. } = order;
+        let Some(state) = self.log.partition(group) else { return Some(ReconcileOutcome::UnknownGroup) };
         if state.purge_generation >= purge_generation {
-            return Some(Fate::Done);
+            return Some(ReconcileOutcome::Done);
         }
-        let Ok(ticket) = self.owned.purges.file((pass, group)) else { return Some(Fate::Busy) };
+        let Ok(ticket) = self.owned.purges.file((pass, group)) else { return Some(ReconcileOutcome::Busy) };
         let request = LogRequest {
             group,
             client: CONTROL_PLANE,
@@ -230,23 +231,23 @@ impl<E: Environment> Shard<E> {
     /// What the log of a partition says to a purge.
     pub(super) fn purge_answered(&mut self, ticket: u64, answer: &LogAnswer) {
         let Some((pass, group)) = self.owned.purges.redeem(ticket) else { return };
-        let fate = match answer {
+        let outcome = match answer {
             LogAnswer::Done { reply, .. } => match PartitionReply::decode(reply) {
                 // It was purged to there before.
                 Ok(PartitionReply::Done { .. } | PartitionReply::Rejected(Rejection::StaleGeneration)) => {
-                    Fate::Done
+                    ReconcileOutcome::Done
                 }
-                _ => Fate::Failed,
+                _ => ReconcileOutcome::Failed,
             },
-            LogAnswer::NoGroup => Fate::UnknownGroup,
-            _ => Fate::Busy,
+            LogAnswer::NoGroup => ReconcileOutcome::UnknownGroup,
+            _ => ReconcileOutcome::Busy,
         };
-        if fate == Fate::Done {
+        if outcome == ReconcileOutcome::Done {
             self.owned.emptied(group);
         }
-        let mut fates = Fates::default();
-        fates.add(OrderKind::Purge, group, fate);
-        self.report(pass, fates);
+        let mut answers = ReconcileAnswers::default();
+        answers.add(ReconcileKind::Purge, group, outcome);
+        self.report(pass, answers);
     }
 
     /// Tells every shard how a partition of this one stands.

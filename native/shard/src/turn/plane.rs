@@ -10,6 +10,8 @@ use ng_io::{Environment, Instant};
 use ng_vsr::Status;
 use ng_wire::primitive::{put_u8, put_u64};
 use ng_wire::table::exit_status::ExitStatus;
+use ng_wire::table::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
+use ng_wire::table::record::ToPython;
 
 use super::Shard;
 use crate::ending::Ending;
@@ -19,8 +21,8 @@ use crate::log::Keeping;
 use crate::log::owner::{METADATA, owner};
 use crate::metadata::{Applied, RowsUpdate};
 use crate::pending_builds::PendingBuilds;
-use crate::reconcile::{Fate, Fates, Order, OrderKind};
-use crate::record::{Record, to_python};
+use crate::reconcile::{ReconcileAnswers, ReconcileOp};
+use crate::record::Record;
 use crate::routes::{PublishedFigures, Route};
 
 /// Partitions of which the figures are told in one turn.
@@ -175,7 +177,7 @@ impl<E: Environment> Shard<E> {
         {
             first.plane.catching_up = CatchingUp::Done;
             let body = [];
-            self.tell_python(&Record { kind: to_python::CAUGHT_UP, shard: 0, token: op, body: &body });
+            self.tell_python(&Record { kind: ToPython::CaughtUp.code(), shard: 0, token: op, body: &body });
         }
     }
 
@@ -260,16 +262,18 @@ impl<E: Environment> Shard<E> {
         &mut self,
         shard: ShardId,
         pass: u64,
-        orders: Vec<Order>,
+        orders: Vec<ReconcileOp>,
     ) -> Result<(), Ending> {
         self.check_shard(shard)?;
         // How long its messages are kept is to be known of a partition when it begins.
         self.tell_mirrors();
         let Some(first) = &mut self.first else { return Ok(()) };
-        let with_figures = |order: Order| {
+        let with_figures = |order: ReconcileOp| {
             let figures = match order.kind {
-                OrderKind::InsertRouted => Some(first.plane.figures.entry(order.group).or_default().clone()),
-                OrderKind::ConfirmRemove => {
+                ReconcileKind::InsertRouted => {
+                    Some(first.plane.figures.entry(order.group).or_default().clone())
+                }
+                ReconcileKind::ConfirmRemove => {
                     first.plane.figures.remove(&order.group);
                     None
                 }
@@ -288,65 +292,69 @@ impl<E: Environment> Shard<E> {
     }
 
     fn obey(&mut self, Orders { pass, orders }: Orders) {
-        let mut fates = Fates::default();
+        let mut answers = ReconcileAnswers::default();
         for (order, figures) in orders {
-            self.obey_one(pass, order, figures, &mut fates);
+            self.obey_one(pass, order, figures, &mut answers);
         }
-        self.report(pass, fates);
+        self.report(pass, answers);
     }
 
     fn obey_one(
         &mut self,
         pass: u64,
-        order: Order,
+        order: ReconcileOp,
         figures: Option<Arc<PublishedFigures>>,
-        fates: &mut Fates,
+        answers: &mut ReconcileAnswers,
     ) {
-        let Order { kind, group, .. } = order;
+        let ReconcileOp { kind, group, .. } = order;
         let shards = self.desk.mailboxes.shards();
         let owner = ShardId(owner(group, shards));
         let is_own = owner == self.desk.id;
-        let fate = match kind {
-            OrderKind::InsertOwned => match self.begin_group(group, is_own) {
-                Fate::Done => return self.tell_when_ready(pass, order),
-                fate => fate,
+        let outcome = match kind {
+            ReconcileKind::InsertOwned => match self.begin_group(group, is_own) {
+                ReconcileOutcome::Done => return self.tell_when_ready(pass, order),
+                outcome => outcome,
             },
-            OrderKind::InsertRouted => {
+            ReconcileKind::InsertRouted => {
                 self.desk.routes.insert(group, Route { owner, figures: figures.unwrap_or_default() });
                 if is_own {
                     return self.tell_when_ready(pass, order);
                 }
-                Fate::Done
+                ReconcileOutcome::Done
             }
-            OrderKind::RemoveRouted => {
+            ReconcileKind::RemoveRouted => {
                 let route = self.desk.routes.remove(group);
                 if let Some(route) = route.filter(|_| is_own) {
                     self.publish_on(&route, PartitionFigures::default());
                 }
-                if is_own && self.end_group(group) { Fate::Removed } else { Fate::Done }
+                if is_own && self.end_group(group) {
+                    ReconcileOutcome::Removed
+                } else {
+                    ReconcileOutcome::Done
+                }
             }
-            OrderKind::ConfirmRemove => {
+            ReconcileKind::ConfirmRemove => {
                 self.own_plane.tombstones.remove(&group);
-                Fate::Done
+                ReconcileOutcome::Done
             }
-            OrderKind::Purge => match self.ask_for_purge(pass, order) {
-                Some(fate) => fate,
+            ReconcileKind::Purge => match self.ask_for_purge(pass, order) {
+                Some(outcome) => outcome,
                 None => return,
             },
         };
-        fates.add(kind, group, fate);
+        answers.add(kind, group, outcome);
     }
 
-    fn begin_group(&mut self, group: u64, is_own: bool) -> Fate {
+    fn begin_group(&mut self, group: u64, is_own: bool) -> ReconcileOutcome {
         if !is_own || self.own_plane.tombstones.contains_key(&group) || self.log.open(group).is_err() {
-            return Fate::Failed;
+            return ReconcileOutcome::Failed;
         }
-        Fate::Done
+        ReconcileOutcome::Done
     }
 
     /// An own group is to be ready before anybody hears that it is there: no request shall be turned away for its
     /// beginning, and nobody see it emptier than it is.
-    fn tell_when_ready(&mut self, pass: u64, order: Order) {
+    fn tell_when_ready(&mut self, pass: u64, order: ReconcileOp) {
         self.own_plane.pending.add(order.group, pass, order.kind, self.desk.now);
     }
 
@@ -358,16 +366,16 @@ impl<E: Environment> Shard<E> {
         let mut pending = std::mem::take(&mut self.own_plane.pending);
         let told = pending.settle(self.desk.now, |group, kind| self.is_ready(group, kind));
         self.own_plane.pending = pending;
-        for (pass, fates) in told {
-            self.report(pass, fates);
+        for (pass, answers) in told {
+            self.report(pass, answers);
         }
     }
 
-    fn is_ready(&mut self, group: u64, kind: OrderKind) -> bool {
+    fn is_ready(&mut self, group: u64, kind: ReconcileKind) -> bool {
         if !self.log.is_settled(group) {
             return false;
         }
-        if kind == OrderKind::InsertRouted {
+        if kind == ReconcileKind::InsertRouted {
             let Some(figures) = self.log.figures(group) else { return false };
             self.publish_figures(group, figures);
         }
@@ -390,27 +398,27 @@ impl<E: Environment> Shard<E> {
         self.desk.trash.entry_came();
         if let Some(gone) = self.own_plane.tombstones.get_mut(&group) {
             *gone = true;
-            let mut fates = Fates::default();
-            fates.add(OrderKind::RemoveRouted, group, Fate::Removed);
-            self.report(0, fates);
+            let mut answers = ReconcileAnswers::default();
+            answers.add(ReconcileKind::RemoveRouted, group, ReconcileOutcome::Removed);
+            self.report(0, answers);
         }
     }
 
     /// The files of a tombstone could not be removed: the control plane counts that, and orders it again.
     pub(super) fn report_failed_removal(&mut self, group: u64) {
         if self.own_plane.tombstones.get(&group) == Some(&false) {
-            let mut fates = Fates::default();
-            fates.add(OrderKind::RemoveRouted, group, Fate::Failed);
-            self.report(0, fates);
+            let mut answers = ReconcileAnswers::default();
+            answers.add(ReconcileKind::RemoveRouted, group, ReconcileOutcome::Failed);
+            self.report(0, answers);
         }
     }
 
     /// Tells the control plane what became of its orders.
-    pub(super) fn report(&mut self, pass: u64, fates: Fates) {
-        if fates.is_empty() {
+    pub(super) fn report(&mut self, pass: u64, answers: ReconcileAnswers) {
+        if answers.is_empty() {
             return;
         }
-        let told = ToldFates { shard: self.desk.id, pass, fates };
+        let told = ToldFates { shard: self.desk.id, pass, answers };
         if self.first.is_some() {
             self.tell_fates(told);
         } else {
@@ -419,9 +427,14 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    fn tell_fates(&mut self, ToldFates { shard, pass, fates }: ToldFates) {
-        let body = fates.into_bytes();
-        self.tell_python(&Record { kind: to_python::RECONCILED, shard: shard.0, token: pass, body: &body });
+    fn tell_fates(&mut self, ToldFates { shard, pass, answers }: ToldFates) {
+        let body = answers.into_bytes();
+        self.tell_python(&Record {
+            kind: ToPython::Reconciled.code(),
+            shard: shard.0,
+            token: pass,
+            body: &body,
+        });
     }
 
     fn tell_observed(&mut self, shard: ShardId, groups: &[(u64, bool)]) {
@@ -432,9 +445,15 @@ impl<E: Environment> Shard<E> {
             let mut body = vec![u8::from(is_last)];
             for (group, is_open) in piece {
                 put_u64(&mut body, *group);
-                put_u8(&mut body, if *is_open { 1 } else { 2 });
+                let state = if *is_open { HeldState::Owned } else { HeldState::Tombstone };
+                put_u8(&mut body, state.code());
             }
-            self.tell_python(&Record { kind: to_python::OBSERVED, shard: shard.0, token: 0, body: &body });
+            self.tell_python(&Record {
+                kind: ToPython::Observed.code(),
+                shard: shard.0,
+                token: 0,
+                body: &body,
+            });
             if is_last {
                 return;
             }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use ng_io::simulated::Random;
 use ng_io::{Environment as _, SimulatedEnvironment};
 use ng_shard::port::{Port, SubmitError};
-use ng_shard::record::{Drained, Record, from_python, to_python};
+use ng_shard::record::{Drained, Record};
 use ng_wire::primitive::{put_str32, put_u32, put_u64};
+use ng_wire::table::record::{FromPython, ToPython};
 
 use super::metadata::Metadata;
 use super::reconciler::Reconciler;
@@ -104,33 +105,36 @@ impl Python {
     }
 
     fn take(&mut self, record: &Record<'_>, now: u64) -> Result<(), String> {
-        match record.kind {
-            to_python::LOGIN => {
+        let Some(kind) = ToPython::from_code(record.kind) else {
+            return Err(format!("a record of kind {}", record.kind));
+        };
+        match kind {
+            ToPython::Login => {
                 self.logins.insert((now + self.random.below(PASSWORD), record.token), ());
             }
-            to_python::ROWS => self.metadata.load(record.body.get(1..).unwrap_or_default())?,
-            to_python::CAUGHT_UP => {
+            ToPython::Rows => self.metadata.load(record.body.get(1..).unwrap_or_default())?,
+            ToPython::CaughtUp => {
                 self.caught_up = true;
                 let groups: Vec<u64> = self.metadata.groups().map(|(group, _)| group).collect();
                 self.reconciler.load(groups.into_iter(), self.metadata.revision());
             }
-            to_python::APPLY => {
+            ToPython::Apply => {
                 let outcome = self.metadata.apply(record.body)?;
-                self.send(from_python::APPLIED, 0, record.token, &outcome.body());
+                self.send(FromPython::Applied.code(), 0, record.token, &outcome.body());
                 if self.caught_up {
                     let groups: Vec<u64> = self.metadata.groups().map(|(group, _)| group).collect();
                     let revision = self.metadata.revision();
                     self.reconciler.change(&outcome.touched, |group| groups.contains(&group), revision);
                 }
             }
-            to_python::OBSERVED => self.reconciler.observe(record.shard, record.body)?,
-            to_python::RECONCILED => {
+            ToPython::Observed => self.reconciler.observe(record.shard, record.body)?,
+            ToPython::Reconciled => {
                 self.reconciler.answer(record.shard, record.token, record.body, now)?;
             }
-            to_python::STOPPED => self.stopped = Some(record.body == [1]),
-            to_python::STARTED => self.tell_figures(),
-            to_python::PROGRESS | to_python::EVENT => {}
-            other => return Err(format!("a record of kind {other}")),
+            ToPython::Stopped => self.stopped = Some(record.body == [1]),
+            ToPython::Started => self.tell_figures(),
+            ToPython::Progress | ToPython::NativeEvent => {}
+            other => return Err(format!("a record of kind {other:?}")),
         }
         Ok(())
     }
@@ -142,20 +146,20 @@ impl Python {
                 return;
             }
             self.logins.remove(&(due, token));
-            self.send(from_python::LOGIN_VERDICT, 0, token, &[0; 5]);
+            self.send(FromPython::LoginVerdict.code(), 0, token, &[0; 5]);
         }
     }
 
     fn order(&mut self, now: u64) {
         for orders in self.reconciler.plan(now) {
-            self.send(from_python::RECONCILE, orders.shard, orders.pass, &orders.body);
+            self.send(FromPython::Reconcile.code(), orders.shard, orders.pass, &orders.body);
         }
         if let Some(revision) = self.reconciler.news() {
-            self.send(from_python::CONVERGED, 0, revision, &[]);
+            self.send(FromPython::Converged.code(), 0, revision, &[]);
         }
         if !self.open && self.reconciler.is_converged() {
             self.open = true;
-            self.send(from_python::OPEN_DOORS, 0, 0, &[]);
+            self.send(FromPython::OpenDoors.code(), 0, 0, &[]);
         }
     }
 
@@ -168,7 +172,7 @@ impl Python {
         for name in ["host", "os", "1", "1"] {
             put_str32(&mut body, name);
         }
-        self.send(from_python::HOST_FIGURES, 0, 0, &body);
+        self.send(FromPython::HostFigures.code(), 0, 0, &body);
     }
 
     fn send(&mut self, kind: u16, shard: u16, token: u64, body: &[u8]) {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ng_shard::log::owner::owner;
-use ng_shard::reconcile::OrderKind;
 use ng_wire::primitive::{Malformed, Reader, put_u8, put_u64};
+use ng_wire::table::reconcile::ReconcileKind;
 
 /// A group that failed this often in a row is not waited for any more.
 const ATTEMPTS_WAITED_FOR: u32 = 6;
@@ -53,30 +53,30 @@ impl Group {
     }
 
     /// Everything that may be done now, by shard.
-    fn steps(&self, home: u16, shards: u16) -> Vec<(u16, OrderKind)> {
+    fn steps(&self, home: u16, shards: u16) -> Vec<(u16, ReconcileKind)> {
         if self.wanted {
             if self.tombstone.is_some() {
                 return Vec::new();
             }
             if !self.owned {
-                return vec![(home, OrderKind::InsertOwned)];
+                return vec![(home, ReconcileKind::InsertOwned)];
             }
             let missing = (0..shards).filter(|shard| !self.routed.contains(shard));
-            return missing.map(|shard| (shard, OrderKind::InsertRouted)).collect();
+            return missing.map(|shard| (shard, ReconcileKind::InsertRouted)).collect();
         }
         let others: Vec<_> = self
             .reaching()
             .filter(|shard| *shard != home)
-            .map(|shard| (shard, OrderKind::RemoveRouted))
+            .map(|shard| (shard, ReconcileKind::RemoveRouted))
             .collect();
         if !others.is_empty() {
             return others;
         }
         let is_there = self.owned || self.opening || self.reaching().next().is_some();
         match self.tombstone {
-            Some(Removal::Removed) => vec![(home, OrderKind::ConfirmRemove)],
-            Some(Removal::ToStart) => vec![(home, OrderKind::RemoveRouted)],
-            None | Some(Removal::Removing) if is_there => vec![(home, OrderKind::RemoveRouted)],
+            Some(Removal::Removed) => vec![(home, ReconcileKind::ConfirmRemove)],
+            Some(Removal::ToStart) => vec![(home, ReconcileKind::RemoveRouted)],
+            None | Some(Removal::Removing) if is_there => vec![(home, ReconcileKind::RemoveRouted)],
             None | Some(Removal::Removing) => Vec::new(),
         }
     }
@@ -199,7 +199,7 @@ impl Reconciler {
         const UNKNOWN: u8 = 4;
         let home = owner(number, self.shards);
         let group = self.groups.entry(number).or_default();
-        let is_removal = kind == OrderKind::RemoveRouted.code();
+        let is_removal = kind == ReconcileKind::RemoveRouted.code();
         if is_removal && shard == home && fate == REMOVED {
             if was_asked || group.tombstone.is_some() || group.owned || group.opening {
                 group.routed.remove(&home);
@@ -217,10 +217,10 @@ impl Reconciler {
             return;
         }
         match (fate, kind) {
-            (DONE | REMOVED, kind) if kind == OrderKind::InsertOwned.code() => {
+            (DONE | REMOVED, kind) if kind == ReconcileKind::InsertOwned.code() => {
                 (group.owned, group.opening) = (true, false);
             }
-            (DONE | REMOVED, kind) if kind == OrderKind::InsertRouted.code() => {
+            (DONE | REMOVED, kind) if kind == ReconcileKind::InsertRouted.code() => {
                 group.routing.remove(&shard);
                 group.routed.insert(shard);
             }
@@ -232,7 +232,7 @@ impl Reconciler {
                     group.tombstone.get_or_insert(Removal::Removing);
                 }
             }
-            (DONE | REMOVED | UNKNOWN, kind) if kind == OrderKind::ConfirmRemove.code() => {
+            (DONE | REMOVED | UNKNOWN, kind) if kind == ReconcileKind::ConfirmRemove.code() => {
                 group.tombstone = None;
             }
             _ => Self::fail(group, now),
@@ -268,11 +268,11 @@ impl Reconciler {
                 }
                 drafts.entry(shard).or_default().insert((kind.code(), *number));
                 match kind {
-                    OrderKind::InsertOwned => group.opening = true,
-                    OrderKind::InsertRouted => {
+                    ReconcileKind::InsertOwned => group.opening = true,
+                    ReconcileKind::InsertRouted => {
                         group.routing.insert(shard);
                     }
-                    OrderKind::RemoveRouted | OrderKind::ConfirmRemove | OrderKind::Purge => {}
+                    ReconcileKind::RemoveRouted | ReconcileKind::ConfirmRemove | ReconcileKind::Purge => {}
                 }
             }
         }

@@ -10,7 +10,10 @@ use super::exit_status::ExitStatus;
 use super::metric::{Metric, MetricKind};
 use super::operation::Operation;
 use super::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
+use super::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
+use super::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use super::roster::{NodeRole, NodeStatus};
+use super::segment_order::{AdoptionEnd, CutEnd};
 use super::topic_option::{TOPIC_OPTIONS, ValueKind};
 use super::transport::Transport;
 use crate::checksum::xxh3_64;
@@ -39,7 +42,22 @@ pub fn describe() -> String {
     coded(&mut text, "value_kind", ValueKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "metric_kind", MetricKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "event_level", EventLevel::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "verdict", Verdict::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "reply_kind", ReplyKind::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "fault", FaultKind::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "reconcile_kind", ReconcileKind::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "reconcile_outcome", ReconcileOutcome::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "held_state", HeldState::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "cut_end", CutEnd::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "adoption_end", AdoptionEnd::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "error", ErrorCode::ALL.iter().map(|row| (row.code(), row.name())));
+    // What the body of a record holds is said in its sentence, so that another layout is another digest.
+    rows(&mut text, "to_python", ToPython::ALL.iter().map(|row| (row.code(), row.name(), row.sentence())));
+    rows(
+        &mut text,
+        "from_python",
+        FromPython::ALL.iter().map(|row| (row.code(), row.name(), row.sentence())),
+    );
     rows(&mut text, "requirement", Requirement::ALL.iter().map(|row| (row.code(), row.name(), row.grants())));
     rows(&mut text, "command", Command::ALL.iter().map(|row| row.row()));
     rows(&mut text, "metric", Metric::ALL.iter().map(|row| row.row()));

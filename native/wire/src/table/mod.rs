@@ -15,9 +15,12 @@ pub mod metric;
 pub mod operation;
 pub mod outcome;
 pub mod permission;
+pub mod reconcile;
+pub mod record;
 pub mod request_class;
 pub mod roster;
 pub mod scale;
+pub mod segment_order;
 pub mod topic_option;
 pub mod transport;
 

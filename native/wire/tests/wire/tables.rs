@@ -215,6 +215,13 @@ fn the_digest_covers_every_table() {
         "consumer_session.attach",
         "accept_paused",
         "preallocate_segments",
+        "from_python (9, \"adopt\", ",
+        "to_python (13, \"adopted\", ",
+        "cut_end 4 full",
+        "adoption_end 6 unsound",
+        "reconcile_kind 5 purge",
+        "reconcile_outcome 4 unknown_group",
+        "fault 65282 misroute",
     ] {
         assert!(text.contains(row), "{row} is not described");
     }

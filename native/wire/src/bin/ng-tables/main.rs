@@ -17,11 +17,14 @@ use ng_wire::table::metric::{CELLS, Metric};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
 use ng_wire::table::permission::Requirement;
+use ng_wire::table::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
+use ng_wire::table::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use ng_wire::table::request_class::RequestClass;
+use ng_wire::table::segment_order::{AdoptionEnd, CutEnd};
 use ng_wire::table::topic_option::{DefaultValue, TOPIC_OPTIONS, TopicOption, ValueKind};
 use ng_wire::table::transport::Transport;
 use ng_wire::version;
-use python::{Expression, call, constant, put_rows, text, texts, tuple, word};
+use python::{Expression, call, constant, put_rows, put_sentence, text, texts, tuple, word};
 
 const HEAD: &str = r#""""The codes and rows that the wire, the native side and Python share.
 
@@ -145,17 +148,18 @@ macro_rules! put_enum {
             $into,
             stringify!($table),
             $summary,
-            $table::ALL.iter().map(|row| (row.code().into(), row.name())),
+            $table::ALL.iter().map(|row| (row.code().into(), row.name(), row.sentence())),
         )
     };
 }
 
 fn put_enums(into: &mut String) {
     let commands: Vec<_> = Command::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
-    let commands = commands.iter().map(|(code, name)| (*code, name.as_str()));
+    let commands = commands.iter().map(|(code, name)| (*code, name.as_str(), ""));
     put_class(into, "Command", "A command of the client plane, by its code.", commands);
     put_enum!(into, Operation, "The operation byte of a request.");
-    put_enum!(into, ErrorCode, "What a client is told, as a status or a result.");
+    let errors = ErrorCode::ALL.iter().map(|row| (row.code().into(), row.name(), ""));
+    put_class(into, "ErrorCode", "What a client is told, as a status or a result.", errors);
     put_enum!(into, EvictionReason, "Why a session is over, or was refused.");
     put_enum!(into, Transport, "How a client reached the server.");
     put_enum!(into, FrameVariant, "What a mailbox between shards carries.");
@@ -166,15 +170,34 @@ fn put_enums(into: &mut String) {
     put_enum!(into, MemoryPart, "What the memory budget is divided among.");
     put_enum!(into, RequestClass, "What a request asked for.");
     put_enum!(into, ExitStatus, "The status the daemon ends with.");
+    put_enum!(into, ToPython, "Kinds of records that the engine sends.");
+    put_enum!(into, FromPython, "Kinds of records that the engine is sent.");
+    put_enum!(into, FaultKind, "Kinds of records by which tests ask for a fault.");
+    put_enum!(into, Verdict, "The answer of authentication to a login.");
+    put_enum!(into, ReplyKind, "What the reply to a metadata operation shows.");
+    put_enum!(into, ReconcileKind, "What a shard is asked to do with a group.");
+    put_enum!(into, ReconcileOutcome, "How a reconcile operation ended.");
+    put_enum!(into, HeldState, "What a shard holds of a group when it starts.");
+    put_enum!(into, CutEnd, "How an order to cut a partition ended.");
+    put_enum!(into, AdoptionEnd, "How an order to adopt segments ended.");
     let kinds: Vec<_> = ValueKind::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
-    let kinds = kinds.iter().map(|(code, name)| (*code, name.as_str()));
+    let kinds = kinds.iter().map(|(code, name)| (*code, name.as_str(), ""));
     put_class(into, "ValueKind", "The kinds that options are stored in; a client may send others.", kinds);
 }
 
-fn put_class<'a>(into: &mut String, name: &str, summary: &str, rows: impl Iterator<Item = (u64, &'a str)>) {
+/// Appends an enum; a row is its code, its name and, if it needs one, its sentence.
+fn put_class<'a>(
+    into: &mut String,
+    name: &str,
+    summary: &str,
+    rows: impl Iterator<Item = (u64, &'a str, &'a str)>,
+) {
     into.push_str(&format!("\n\nclass {name}(IntEnum):\n    \"\"\"{summary}\"\"\"\n\n"));
-    for (code, name) in rows {
+    for (code, name, sentence) in rows {
         into.push_str(&format!("    {} = {code}\n", constant(name)));
+        if !sentence.is_empty() {
+            put_sentence(into, sentence);
+        }
     }
 }
 

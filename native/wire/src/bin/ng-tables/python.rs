@@ -58,6 +58,22 @@ pub(crate) fn put_rows(into: &mut String, name: &str, row: &str, rows: impl Iter
     into.push_str(")\n");
 }
 
+/// Appends what the attribute above means, in lines that are short enough.
+pub(crate) fn put_sentence(into: &mut String, sentence: &str) {
+    let mut line = format!("{INDENT}\"\"\"");
+    for word in sentence.split_whitespace() {
+        // The quotes that end the sentence count too.
+        if line.chars().count() + word.chars().count() + 4 > LINE_MAX {
+            into.push_str(line.trim_end());
+            into.push('\n');
+            line = INDENT.to_owned();
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    into.push_str(&format!("{}\"\"\"\n", line.trim_end()));
+}
+
 /// Appends an expression as an element of a list: on one line if it fits, else an item per line.
 fn put(into: &mut String, expression: &Expression, depth: usize) {
     let indent = INDENT.repeat(depth);

@@ -11,7 +11,7 @@ use ng_sim::plan::Plan;
 use ng_sim::plants::Plant;
 use ng_sim::replay::{command, words};
 use ng_sim::run::{Failure, Summary, Watcher, live, live_many, tell};
-use ng_sim::shrink::shrink;
+use ng_sim::shrink::{Patience, shrink};
 use ng_sim::summary::{Effort, in_full, in_short, of_aims, of_damage, of_failure};
 
 mod arguments;
@@ -20,6 +20,9 @@ use arguments::{Many, Order};
 
 /// How often the line on a terminal changes.
 const PROGRESS: Duration = Duration::from_millis(500);
+
+/// How long a world that fails is made smaller.
+const SHRINKING: Duration = Duration::from_secs(110);
 
 /// How often a line goes where no terminal is, if there are more worlds than a moment's.
 const REPORT: Duration = Duration::from_secs(5);
@@ -49,9 +52,7 @@ fn live_them(many: &Many) -> ExitCode {
         return ExitCode::FAILURE;
     }
     if let Some(first) = summary.failures.first() {
-        let smallest = shrink(first);
-        println!("made smaller: {}", smallest.verdict);
-        println!("replay with: {}", command(&smallest.plan));
+        make_smaller(first, many.threads);
     }
     print!("{}{}", of_damage(&summary), of_aims(&summary));
     println!("{}", in_short(&summary, &effort));
@@ -60,6 +61,17 @@ fn live_them(many: &Many) -> ExitCode {
         println!("no fault struck at these steps: {missed:?}");
     }
     if summary.failures.is_empty() && missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Tells of the smallest world that fails, and of each smaller one on the way: whoever does not wait has the last of them.
+fn make_smaller(first: &Failure, threads: usize) {
+    let patience = Patience { time: SHRINKING, threads };
+    let shrunk = shrink(first, patience, |smaller| eprintln!("it still fails: {}", words(&smaller.plan)));
+    if !shrunk.is_smallest {
+        println!("there was no time to make it as small as can be");
+    }
+    println!("made smaller: {}", shrunk.failure.verdict);
+    println!("replay with: {}", command(&shrunk.failure.plan));
 }
 
 fn effort(many: &Many, began: Instant) -> Effort {

@@ -1,13 +1,15 @@
 //! Every planted bug is found, by worlds that hold without it.
 #![cfg(feature = "plants")]
 
+use std::time::Duration;
+
 use ng_sim::damage::Damage;
 use ng_sim::plan::Fault::{self, Cut, FullDisk, Kill, Loss, PowerCut, Reordering, Rot, Wipe, WriteError};
 use ng_sim::plan::{Draw, Plan};
 use ng_sim::plants::Plant;
 use ng_sim::replay::command;
 use ng_sim::run::{Failure, live};
-use ng_sim::shrink::shrink;
+use ng_sim::shrink::{Patience, shrink};
 
 /// Worlds from the recorded seed on, of which one must find the bug; `NG_SIM_PLANT_SEED` and
 /// `NG_SIM_PLANT_WORLDS` choose others, or more.
@@ -125,7 +127,8 @@ each_is_found! {
 fn a_world_that_fails_is_made_smaller_and_fails_again_the_same_way() {
     let found = FOUND.iter().find(|found| found.plant == Plant::ReusedOffset).expect("a row of the table");
     let failure = found.failure().expect("a world that fails");
-    let smallest = shrink(&failure);
+    let patience = Patience { time: Duration::MAX, threads: 1 };
+    let smallest = shrink(&failure, patience, |_| {}).failure;
     assert!(smallest.plan.faults.is_empty(), "the bug needs no fault: {}", command(&smallest.plan));
     assert!(smallest.plan.requests_max < 16, "nor many requests: {}", command(&smallest.plan));
     assert_eq!((smallest.plan.partitions, smallest.plan.seed), (1, failure.plan.seed));

@@ -3,8 +3,8 @@
 use ng_sim::damage::{Damage, Ending, FileKind};
 use ng_sim::plan::{Draw, Fault, Plan};
 use ng_sim::replay::command;
-use ng_sim::run::{Summary, live, live_many, tell};
-use ng_sim::shrink::shrink;
+use ng_sim::run::{Failure, Summary, live, live_many, tell};
+use ng_sim::shrink::told_small;
 
 /// Seeds of the short form, of storms and of calm worlds alike; `NG_SIM_SEED` and `NG_SIM_SEEDS` choose others, or more.
 const SEEDS: u64 = 500;
@@ -19,8 +19,7 @@ fn random_worlds_hold(draw: Draw) -> Summary {
     let summary = live_many(first..first + seeds, threads, |seed| Plan::draw(draw, seed, None), ());
     assert_eq!(summary.worlds, seeds);
     assert!(summary.acknowledged > 100 * seeds, "worlds in which something happens: {summary:?}");
-    let smallest = summary.failures.first().map(shrink);
-    let told = smallest.map(|smallest| format!("{}\n{}", smallest.verdict, command(&smallest.plan)));
+    let told = summary.failures.first().map(|failure| told_small(failure, threads));
     assert_eq!(told, None, "{} of {seeds} worlds fail", summary.failures.len());
     summary
 }
@@ -45,8 +44,7 @@ fn damage_is_repaired_fenced_or_refused() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let plan = |seed| Plan { damage: Damage::ALL.to_vec(), ..Plan::draw(Draw::Calm, seed, Some(1)) };
     let summary = live_many(first..first + 300, threads, plan, ());
-    let smallest = summary.failures.first().map(shrink);
-    let told = smallest.map(|smallest| format!("{}\n{}", smallest.verdict, command(&smallest.plan)));
+    let told = summary.failures.first().map(|failure| told_small(failure, threads));
     assert_eq!(told, None, "{} of 300 worlds fail", summary.failures.len());
     for file_kind in FileKind::ALL {
         assert!(summary.damage.keys().any(|cell| cell.file_kind == file_kind), "{file_kind:?}: {summary:?}");
@@ -142,7 +140,7 @@ fn the_same_seed_is_the_same_world() {
         let seed = plan.seed;
         let (story, ended) = tell(&plan);
         let (again, ended_again) = tell(&plan);
-        let outcome = |ended: Result<_, ng_sim::run::Failure>| ended.map_err(|failure| failure.verdict);
+        let outcome = |ended: Result<_, Failure>| ended.map_err(|failure| failure.verdict);
         let (ended, ended_again) = (outcome(ended), outcome(ended_again));
         assert_eq!(ended, ended_again, "seed {seed}");
         assert!(story == again, "seed {seed} tells two stories");

@@ -3,7 +3,7 @@
 //! Those that are about frames are with the frames; those that need a schedule are found by the worlds.
 
 use ng_wire::replica::{
-    Commit, DoViewChange, Message, Op, PrepareHeader, RequestPrepares, RequestStartView, Standing,
+    Commit, DoViewChange, Message, Op, PrepareHeader, PrepareOk, RequestPrepares, RequestStartView, Standing,
     StartViewChange, Tail, View,
 };
 
@@ -262,6 +262,47 @@ fn a_late_prepare_of_a_deposed_primary_is_dropped() {
 }
 
 #[test]
+fn a_prepare_of_a_later_view_is_dropped() {
+    let log = log();
+    let mut hand = Hand::backup(&log[..2], Op(1));
+    hand.prepare(2, View(2), following(&log[1], View(2)));
+    assert!(hand.dropped(Drop::Status));
+    assert_eq!((hand.acknowledged(), hand.replica.head()), (Vec::new(), Op(1)));
+}
+
+#[test]
+fn a_prepare_of_another_group_or_epoch_is_foreign() {
+    let log = log();
+    for foreign in [PrepareHeader { group: 8, ..log[2] }, PrepareHeader { epoch: 2, ..log[2] }] {
+        let mut hand = Hand::backup(&log[..2], Op(1));
+        hand.prepare(1, View(1), foreign.sealed());
+        assert!(hand.dropped(Drop::Foreign));
+        assert_eq!((hand.acknowledged(), hand.replica.head()), (Vec::new(), Op(1)));
+    }
+}
+
+#[test]
+fn an_acknowledgement_counts_in_its_view_and_at_its_primary() {
+    let log = log();
+    let ok = |view| Message::PrepareOk(PrepareOk { view: View(view), op: Op(1), checksum: log[1].checksum });
+    let mut primary = Hand::primary(&log[..2]);
+    primary.ok(1, &log[1]);
+    for (view, reason) in [(0, Drop::OlderView), (2, Drop::Status)] {
+        primary.hear(0, ok(view));
+        assert!(primary.dropped(reason), "view {view}");
+        assert_eq!(primary.replica.commit_max(), Op(0), "view {view}");
+    }
+    primary.hear(0, ok(1));
+    assert_eq!(primary.replica.commit_max(), Op(1));
+    let mut backup = Hand::backup(&log[..2], Op(0));
+    for from in [1, 2] {
+        backup.hear(from, ok(1));
+        assert!(backup.dropped(Drop::Status));
+    }
+    assert_eq!(backup.replica.commit_max(), Op(0));
+}
+
+#[test]
 fn an_unknown_operation_is_refused_and_counted() {
     let log = log();
     let mut hand = Hand::backup(&log[..1], Op(0));
@@ -336,6 +377,34 @@ fn a_full_pipeline_is_busy() {
     let mut hand = Hand::primary(&log()[..1]);
     assert_eq!([1, 2, 3].map(|request| hand.ask(request)), [None, None, None]);
     assert_eq!(hand.ask(4), Some(Answer::Busy));
+}
+
+/// Its pipeline is empty, but nothing that it committed is executed.
+#[test]
+fn a_full_backlog_is_busy() {
+    let mut hand = Hand::primary(&log()[..1]);
+    for request in 1..=8 {
+        assert_eq!(hand.ask(request), None, "request {request}");
+        let header = *hand.replica.window.header(hand.replica.head()).expect("prepared");
+        [1, 2].into_iter().for_each(|from| hand.ok(from, &header));
+    }
+    assert_eq!(hand.replica.commit_max(), Op(8));
+    assert_eq!(hand.ask(9), Some(Answer::Busy));
+}
+
+#[test]
+fn only_the_primary_answers_a_client() {
+    let replies = |hand: &Hand| hand.done.iter().any(|effect| matches!(effect, Effect::Reply { .. }));
+    let asked = PrepareHeader { client: 5, ..log()[1] }.sealed();
+    let mut backup = Hand::backup(&[log()[0], asked], Op(1));
+    backup.step(Event::Applied { header: asked, reply: Vec::new() });
+    assert!(!replies(&backup));
+    for (header, answers) in [(asked, true), (log()[1], false)] {
+        let mut primary = Hand::primary(&[log()[0], header]);
+        [1, 2].into_iter().for_each(|from| primary.ok(from, &header));
+        primary.step(Event::Applied { header, reply: Vec::new() });
+        assert_eq!(replies(&primary), answers);
+    }
 }
 
 #[test]

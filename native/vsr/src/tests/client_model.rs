@@ -253,6 +253,7 @@ fn replies_that_contradict_each_other_are_refused() {
         (first + 8, 9, "two requests at one op"),
         (session, 2, "a request at the op of the registration"),
         (session, 4, "a request before the registration"),
+        (session, 0, "no session"),
     ] {
         let mut changed = bytes.clone();
         changed[at] = value;

@@ -4,9 +4,9 @@
 //! report it present or damaged, and those that did not vote. An operation that they could have committed may
 //! not go; one that they could not must not block; a copy that was reported may not be given up before that.
 
-use ng_wire::replica::{DoViewChange, Op, PrepareHeader, Standing, SuffixEntry, Tail, View};
+use ng_wire::replica::{DoViewChange, Op, PrepareHeader, SUFFIX_MAX, Standing, SuffixEntry, Tail, View};
 
-use crate::merge::{Verdict, merge};
+use crate::merge::{ChosenLog, Verdict, merge};
 use crate::quorum::Quorums;
 
 const STANDINGS: [Standing; 4] =
@@ -143,4 +143,44 @@ fn votes_of_two_log_views() {
         combinations += 1;
     }
     assert_eq!(combinations, 32_768);
+}
+
+/// A vote of the latest log view does not know the places in front of an operation that it holds; an earlier log does.
+#[test]
+fn what_an_operation_follows_is_proved_by_its_checksums() {
+    let log = chain(View(1), 4);
+    for unknown in 1..=2 {
+        let mut latest = vote(&log, View(2), &[Standing::Present; 4]);
+        latest.suffix[1..=unknown].fill(SuffixEntry { header: None, standing: Standing::Damaged });
+        let earlier = vote(&log, View(1), &vec![Standing::Present; unknown]);
+        let chosen = ChosenLog { commit_max: Op::ZERO, headers: log.clone() };
+        let verdict = merge(&[Some(latest.clone()), Some(earlier), None], Quorums::of(3));
+        assert_eq!(verdict, Verdict::Begin(chosen), "{unknown} unknown");
+        let stranger = vote(&chain(View(3), 2), View(1), &[Standing::Present; 2]);
+        let verdict = merge(&[Some(latest), Some(stranger), None], Quorums::of(3));
+        assert_eq!(verdict, Verdict::Wait(Some(Op(1))), "{unknown} unknown");
+    }
+}
+
+/// Operations of the latest view can only follow where its log ends: replicas that never took it over deny them.
+#[test]
+fn an_unproven_end_of_the_latest_log_is_one_once_all_have_voted() {
+    let log = chain(View(1), 1);
+    let mut torn = vote(&log, View(2), &[]);
+    torn.tail = Tail::Unproven;
+    let damaged = Some(vote(&log, View(1), &[Standing::Damaged]));
+    let chosen = ChosenLog { commit_max: Op::ZERO, headers: log[..1].to_vec() };
+    let verdict = merge(&[Some(torn.clone()), damaged.clone(), damaged.clone()], Quorums::of(3));
+    assert_eq!(verdict, Verdict::Begin(chosen));
+    assert_eq!(merge(&[Some(torn), damaged, None], Quorums::of(3)), Verdict::Wait(Some(Op(1))));
+}
+
+/// A log of as many operations as a vote may list may go on where no vote shows it.
+#[test]
+fn a_log_that_fills_a_vote_does_not_begin() {
+    for (places, begins) in [(SUFFIX_MAX - 2, true), (SUFFIX_MAX - 1, false)] {
+        let full = vote(&chain(View(1), places as u64), View(1), &vec![Standing::Present; places]);
+        let verdict = merge(&[Some(full.clone()), Some(full), None], Quorums::of(3));
+        assert_eq!(matches!(verdict, Verdict::Begin(_)), begins, "{places} operations");
+    }
 }

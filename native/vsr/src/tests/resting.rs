@@ -92,6 +92,15 @@ fn what_one_replica_lacks_is_kept_and_sent_once_more() {
 }
 
 #[test]
+fn an_operation_is_not_sent_again_to_a_replica_that_acknowledged_it() {
+    for (holder, lacks) in [(0, 2), (2, 0)] {
+        let (mut hand, _) = busy_primary(&[holder]);
+        hand.step(Event::Checkpointed(Op(2)));
+        assert_eq!((prepares(&hand, holder), prepares(&hand, lacks)), (Vec::new(), vec![Op(1), Op(2)]));
+    }
+}
+
+#[test]
 fn a_backup_that_rests_serves_state_and_not_prepares() {
     let log = log();
     let mut hand = Hand::backup(&log[..3], Op(2));

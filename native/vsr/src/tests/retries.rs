@@ -116,6 +116,19 @@ fn a_logout_ends_the_session() {
 }
 
 #[test]
+fn only_a_repeated_request_waits_for_the_one_before() {
+    let mut hand = primary();
+    ask(&mut hand, request(LogOperation::Register, 0, 0));
+    execute(&mut hand, b"");
+    for number in [1, 2] {
+        assert_eq!(ask(&mut hand, request(LogOperation::Metadata, 1, number)), None);
+        assert_eq!(ask(&mut hand, request(LogOperation::Metadata, 1, number)), Some(Answer::Pending));
+    }
+    assert_eq!(ask(&mut hand, request(LogOperation::Register, 0, 0)), None, "a client that lost its session");
+    assert_eq!(hand.replica.head(), Op(4));
+}
+
+#[test]
 fn the_next_primary_knows_what_it_inherited() {
     let mut log = chain(View(1), 0);
     for (operation, number) in [(LogOperation::Register, 0), (LogOperation::Metadata, 1)] {

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ _FAILED_WORLD: Final = re.compile(r"^seed (?P<seed>\d+): ")
 _WORLDS: Final = 2_000
 # One run of the simulator: a world that hangs costs a few times as many worlds.
 _WORLDS_AT_ONCE: Final = 100
+_WORLDS_MEASURED: Final = 300
 
 
 @dataclass
@@ -40,12 +42,16 @@ class Judge(ABC):
 
     copy: WorkingCopy
     target: Path
-    # The CPU time of the longest run without a mutant, by package.
+    # The CPU time of the longest run without a mutant, by what is built.
     usual: dict[str, float] = field(default_factory=dict)
 
     @abstractmethod
+    def subject(self, package: str) -> str:
+        """The package to build, of which a mutated package is a part."""
+
+    @abstractmethod
     def build(self, package: str) -> list[Path] | None:
-        """The programs that judge a package, or none if it does not compile."""
+        """The programs that judge, or none if the source does not compile."""
 
     @abstractmethod
     def observe(
@@ -55,13 +61,14 @@ class Judge(ABC):
 
     def judge(self, mutant: Mutant) -> Verdict:
         """Builds the copy with the mutant, and runs it."""
-        if mutant.package not in self.usual:
-            self.usual[mutant.package] = self._measure(mutant.package)
+        subject = self.subject(mutant.package)
+        if subject not in self.usual:
+            self.usual[subject] = self._measure(subject)
         with self.copy.with_mutant(mutant):
-            programs = self.build(mutant.package)
+            programs = self.build(subject)
             if programs is None:
                 return Verdict(Outcome.UNVIABLE)
-            verdict, _ = self.observe(programs, mutant.package, _HANG * self.usual[mutant.package])
+            verdict, _ = self.observe(programs, subject, _HANG * self.usual[subject])
             return verdict
 
     def _measure(self, package: str) -> float:
@@ -92,6 +99,10 @@ class Judge(ABC):
 class UnitTests(Judge):
     """The tests of the mutated crate. The first one that fails is enough."""
 
+    def subject(self, package: str) -> str:
+        """The mutated crate itself."""
+        return package
+
     def build(self, package: str) -> list[Path] | None:
         """The test programs of the crate."""
         return self.cargo("test", "--no-run", "--tests", "--package", package)
@@ -111,18 +122,24 @@ class UnitTests(Judge):
 
 
 class Simulator(Judge):
-    """Ordinary storms, and nothing else. The first world that fails is enough."""
+    """Ordinary storms, and nothing else. A world that fails is enough, if it holds without the mutant."""
+
+    def subject(self, package: str) -> str:
+        """The simulator, whose build has every mutated crate in it."""
+        return "ng-sim"
 
     def build(self, package: str) -> list[Path] | None:
-        """The simulator, with the mutated crate in it."""
-        return self.cargo("build", "--package", "ng-sim", "--bin", "ng-sim")
+        """The simulator."""
+        return self.cargo("build", "--package", package, "--bin", package)
 
     def observe(
         self, programs: Sequence[Path], package: str, cpu_seconds: float | None
     ) -> tuple[Verdict, float]:
-        """Lives the worlds a hundred at a time."""
+        """Lives the worlds a hundred at a time; only the first few without a limit, thus without a mutant."""
         (program,), longest = programs, 0.0
-        for first in range(1, _WORLDS + 1, _WORLDS_AT_ONCE):
+        if cpu_seconds is None:
+            shutil.copy2(program, self._sound)
+        for first in range(1, _WORLDS if cpu_seconds is not None else _WORLDS_MEASURED, _WORLDS_AT_ONCE):
             command = [str(program), "--seed", str(first), "--seeds", str(_WORLDS_AT_ONCE)]
             done = run(command, self.copy.folder, _FAILED_WORLD, cpu_seconds)
             longest = max(longest, done.cpu_seconds)
@@ -130,5 +147,17 @@ class Simulator(Judge):
                 return Verdict(Outcome.HANG, first), longest
             if done.ending is Ending.BADLY:
                 found = _FAILED_WORLD.match(done.line)
-                return Verdict(Outcome.CAUGHT, int(found["seed"]) if found else first), longest
+                seed = int(found["seed"]) if found else first
+                self._check_sound(seed)
+                return Verdict(Outcome.CAUGHT, seed), longest
         return Verdict(Outcome.SURVIVED), longest
+
+    @property
+    def _sound(self) -> Path:
+        """The program without a mutant."""
+        return self.target / "ng-sim-sound"
+
+    def _check_sound(self, seed: int) -> None:
+        command = [str(self._sound), "--seed", str(seed), "--seeds", "1"]
+        done = run(command, self.copy.folder, _FAILED_WORLD)
+        assert done.ending is Ending.WELL, f"world {seed} fails without a mutant"

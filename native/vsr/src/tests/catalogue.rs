@@ -9,6 +9,7 @@ use ng_wire::replica::{
 
 use super::hand::{Hand, following, log, setup, start_view, taken_over};
 use super::merging::{chain, vote};
+use crate::effect::ViewRecord;
 use crate::merge::{Verdict, merge};
 use crate::quorum::Quorums;
 use crate::{Answer, Drop, Effect, Event, Limits, Record, Setup, Status};
@@ -166,6 +167,19 @@ fn a_view_for_an_earlier_life_is_not_believed() {
     let mut hand = Hand::start(setup(0, 3), &[taken_over(View(1), Op(0), &log[..2])], None);
     hand.hear(1, start_view(View(1), Op(0), Hand::NONCE - 1, &log[..1]));
     assert_eq!((hand.replica.status(), hand.replica.head()), (Status::Rejoining, Op(1)));
+}
+
+#[test]
+fn a_replica_that_voted_votes_again_after_a_restart() {
+    let log = log();
+    let promised =
+        ViewRecord { view: View(3), log_view: View(1), commit: Op(0), head: Op(1), headers: Vec::new() };
+    let mut hand =
+        Hand::start(setup(0, 3), &[taken_over(View(1), Op(0), &log[..2]), Record::View(promised)], None);
+    assert_eq!((hand.replica.status(), hand.replica.view()), (Status::ViewChange, View(3)));
+    assert_eq!((hand.vote().view, hand.vote().log_view), (View(3), View(1)));
+    hand.hear(1, start_view(View(1), Op(1), Hand::NONCE, &log[..2]));
+    assert!(hand.dropped(Drop::OlderView));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use ng_wire::replica::{
-    Commit, DoViewChange, Message, Op, PrepareHeader, RequestPrepares, Standing, Tail, View,
+    Commit, DoViewChange, Message, Op, PrepareHeader, RequestPrepares, Standing, Tail, TransferOffer, View,
 };
 
 use super::catalogue::wish;
@@ -144,6 +144,16 @@ fn prepares_that_overtake_each_other_are_acknowledged_as_they_come() {
 }
 
 #[test]
+fn the_first_place_that_lacks_is_known() {
+    let log = log();
+    let mut hand = Hand::backup(&log[..1], Op(0));
+    for (op, lacks) in [(3, 1), (1, 2), (2, 4)] {
+        hand.prepare(1, View(1), log[op]);
+        assert_eq!(hand.replica.lacks_from(), Op(lacks));
+    }
+}
+
+#[test]
 fn a_prepare_beyond_the_backlog_is_dropped() {
     let (mut hand, log) = lagging(12);
     hand.prepare(1, View(1), log[9]);
@@ -182,4 +192,37 @@ fn a_place_that_was_skipped_stays_one_over_a_restart_unless_records_are_lost() {
     assert_eq!(place(None), (Standing::Absent, false));
     assert_eq!(place(Some(Tail::Unproven)), (Standing::Unproven, false));
     assert_eq!(place(Some(Tail::Damaged)), (Standing::Damaged, false));
+}
+
+fn asks(hand: &Hand, of: u8) -> bool {
+    hand.sent(of).iter().any(|said| matches!(said, Message::RequestPrepares(_)))
+}
+
+#[test]
+fn the_primary_is_asked_in_each_round_and_each_other_in_turn() {
+    let (mut hand, log) = lagging(4);
+    for round in 1..=7 {
+        hand.wait();
+        let asked = [0, 1, 2].map(|of| asks(&hand, of));
+        assert_eq!(asked, [false, true, round % 3 == 2], "round {round}");
+    }
+    let anchor = log[4];
+    hand.hear(2, Message::TransferOffer(TransferOffer { view: View(1), commit_max: Op(4), anchor }));
+    assert_eq!(hand.done, [Effect::Fetch { from: 2, anchor }]);
+    hand.wait();
+    assert_eq!(hand.done, [], "a state is on its way");
+}
+
+#[test]
+fn what_may_be_on_its_way_is_not_asked_for_before_its_time() {
+    let (mut hand, log) = lagging(2);
+    hand.wait();
+    for header in &log[1..=2] {
+        hand.prepare(1, View(1), *header);
+    }
+    hand.hear(1, Message::Commit(Commit { view: View(1), commit_max: Op(2), head: Op(4) }));
+    hand.step(Event::Applied { header: log[1], reply: Vec::new() });
+    assert!(!asks(&hand, 1), "{:?}", hand.done);
+    hand.wait();
+    assert!(asks(&hand, 1));
 }

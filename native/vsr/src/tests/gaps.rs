@@ -1,7 +1,8 @@
 //! A journal from which a record between others is missing.
 
 use ng_wire::replica::{
-    Message, Op, PrepareHeader, ProbeReply, RequestPrepares, RequestStartView, Standing, Tail, View,
+    Message, Op, PrepareHeader, ProbeReply, RequestPrepares, RequestStartView, SUFFIX_MAX, Standing, Tail,
+    View,
 };
 
 use super::hand::{Hand, following, log, setup, start_view, taken_over};
@@ -49,6 +50,52 @@ fn what_provably_leads_to_the_log_is_executed_though_a_record_is_lost() {
     let before: Vec<Record> = log[1..3].iter().copied().map(Record::Prepare).collect();
     let after = [taken_over(View(3), Op(3), &log[3..4]), Record::Prepare(log[3])];
     assert_eq!(executed_at_once(&before, true, &after), log[1..3]);
+}
+
+/// A prepare of a later view speaks of a log that was never taken over here.
+#[test]
+fn what_a_prepare_of_the_same_log_says_is_committed_is_executed() {
+    let log = log();
+    let before = [taken_over(View(1), Op(0), &log[..1]), Record::Prepare(log[1])];
+    for (view, executed) in [(View(1), &log[1..2]), (View(2), &[])] {
+        let last = PrepareHeader { view, commit: Op(1), ..log[2] }.sealed();
+        assert_eq!(executed_at_once(&before, false, &[Record::Prepare(last)]), executed, "{view:?}");
+    }
+}
+
+#[test]
+fn a_state_that_was_installed_is_where_the_log_begins() {
+    let log = log();
+    let view = taken_over(View(1), Op(0), &log[..1]);
+    let hand = Hand::start(setup(0, 3), &[view, Record::Install(log[4]), Record::Prepare(log[5])], None);
+    assert_eq!((hand.replica.commit_min(), hand.replica.commit_max()), (Op(4), Op(4)));
+    assert_eq!((hand.replica.anchor(), hand.replica.head()), (Some(log[4]), Op(5)));
+}
+
+#[test]
+fn of_two_prepares_for_a_place_the_one_of_the_later_view_is_kept() {
+    let log = log();
+    let view = taken_over(View(0), Op(0), &log[..1]);
+    let [early, late] = [View(1), View(2)].map(|view| following(&log[0], view));
+    let equal = PrepareHeader { timestamp: 9, ..late }.sealed();
+    for (one, other, kept) in [(early, late, late), (late, early, late), (late, equal, late)] {
+        let records = [view.clone(), Record::Prepare(one), Record::Prepare(other)];
+        let hand = Hand::start(setup(0, 3), &records, None);
+        assert_eq!(hand.replica.window.header(Op(1)), Some(&kept));
+    }
+}
+
+/// No log may have so many places in front of it that a vote could not list them.
+#[test]
+fn a_prepare_too_far_from_the_log_is_not_placed() {
+    let log = log();
+    let most = SUFFIX_MAX as u64;
+    for (op, head, tail) in [(most, most, Tail::Certain), (most + 1, 0, Tail::Damaged)] {
+        let far = PrepareHeader { op: Op(op), ..log[1] }.sealed();
+        let records = [taken_over(View(1), Op(0), &log[..1]), Record::Prepare(far)];
+        let hand = Hand::start(setup(0, 3), &records, None);
+        assert_eq!((hand.replica.head(), hand.replica.window.tail), (Op(head), tail));
+    }
 }
 
 /// A disk that kept a committed state and lost what was promised since: nothing is promised, and nothing executed again.
@@ -114,6 +161,38 @@ fn what_lies_aside_is_proved_by_what_others_hold_behind_it() {
         }
     }
     assert_eq!(hand.replica.commit_min(), Op(8), "after {rounds} rounds");
+}
+
+/// Nobody may have the oldest place, and what is aside here be the only copy: what follows would prove it.
+#[test]
+fn places_are_asked_for_from_both_ends_in_turn() {
+    let mut log = log();
+    for op in 6..8 {
+        log.push(following(&log[op], View(1)));
+    }
+    let mut hand = Hand::start(setup(0, 3), &[taken_over(View(1), Op::ZERO, &log[..1])], None);
+    hand.hear(2, start_view(View(2), Op(8), Hand::NONCE, &log[8..]));
+    for round in 1..=13 {
+        hand.wait();
+        let (first, last) = if round / 4 % 2 == 1 { (7, 7) } else { (1, 4) };
+        let asks = RequestPrepares { view: View(2), first: Op(first), last: Op(last) };
+        assert!(hand.sent(2).contains(&&Message::RequestPrepares(asks)), "round {round}: {:?}", hand.done);
+    }
+}
+
+/// What precedes a place that came is asked for at once, of its sender.
+#[test]
+fn places_that_nothing_is_known_of_are_asked_for_backwards() {
+    let log = log();
+    let mut hand = Hand::start(setup(0, 3), &[taken_over(View(1), Op::ZERO, &log[..1])], None);
+    hand.hear(2, start_view(View(2), Op(6), Hand::NONCE, &log[6..]));
+    (0..4).for_each(|_| hand.wait());
+    for op in (2..=5).rev() {
+        hand.prepare(1, View(2), log[op]);
+        let before = Op(op as u64).previous();
+        let asks = RequestPrepares { view: View(2), first: before, last: before };
+        assert_eq!(hand.sent(1), [&Message::RequestPrepares(asks)]);
+    }
 }
 
 fn holds(asked: &RequestPrepares, op: Op) -> bool {

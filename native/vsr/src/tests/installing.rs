@@ -2,8 +2,8 @@
 
 use ng_wire::replica::{Message, Op, PrepareHeader, RequestPrepares, TransferOffer, View};
 
-use super::hand::{Hand, log, start_view};
-use crate::{Effect, Event, Record};
+use super::hand::{Hand, log, setup, start_view, taken_over};
+use crate::{Drop, Effect, Event, Record};
 
 /// A backup that has handed out ops 1 and 2, and hears of a state that ends with op 5.
 fn offered(log: &[PrepareHeader]) -> Hand {
@@ -115,4 +115,60 @@ fn an_offer_of_whom_the_state_did_not_come_is_passed_over_once() {
     assert!(fetches(&mut hand, 2), "nobody else offers one");
     hand.step(Event::FetchFailed);
     assert!(fetches(&mut hand, 1));
+}
+
+/// A backup of view 1 that executed ops 1 and 2.
+fn executed() -> Hand {
+    let log = log();
+    let mut hand = Hand::backup(&log[..3], Op(2));
+    for header in &log[1..3] {
+        hand.step(Event::Applied { header: *header, reply: Vec::new() });
+    }
+    hand
+}
+
+#[test]
+fn an_offer_of_another_group_or_epoch_is_foreign() {
+    for foreign in [PrepareHeader { group: 8, ..log()[5] }, PrepareHeader { epoch: 2, ..log()[5] }] {
+        let mut hand = executed();
+        hand.hear(2, offer(foreign.sealed()));
+        assert_eq!(hand.done, [Effect::Dropped(Drop::Foreign)]);
+    }
+}
+
+#[test]
+fn a_state_is_fetched_if_it_is_ahead() {
+    let log = log();
+    let mut hand = executed();
+    hand.hear(2, offer(log[2]));
+    assert_eq!(hand.done, [Effect::Dropped(Drop::Status)]);
+    hand.hear(2, offer(log[3]));
+    assert_eq!(hand.done, [Effect::Fetch { from: 2, anchor: log[3] }]);
+}
+
+#[test]
+fn a_state_is_offered_if_it_reaches_the_place_that_is_asked_for() {
+    let log = log();
+    let mut hand = executed();
+    for (first, offers) in [(1, true), (2, true), (3, false)] {
+        let asks = RequestPrepares { view: View(9), first: Op(first), last: Op(first) };
+        hand.hear(2, Message::RequestPrepares(asks));
+        let offer = TransferOffer { view: View(1), commit_max: Op(2), anchor: log[2] };
+        let said = Message::TransferOffer(offer);
+        assert_eq!(hand.sent(2), if offers { vec![&said] } else { Vec::new() }, "op {first}");
+    }
+}
+
+#[test]
+fn others_are_asked_for_a_state_in_turn() {
+    let mut hand = Hand::start(setup(0, 5), &[taken_over(View(1), Op(0), &log()[..1])], None);
+    let mut asked = Vec::new();
+    for _ in 0..4 {
+        hand.hear(2, offer(far_ahead()));
+        assert_eq!(hand.done, [Effect::Fetch { from: 2, anchor: far_ahead() }]);
+        hand.step(Event::FetchFailed);
+        hand.hear(2, start_view(View(2), Op(100), 0, &[far_ahead()]));
+        asked.extend((0..5).filter(|to| hand.sent(*to).contains(&&ASKS_FOR_STATE)));
+    }
+    assert_eq!(asked, [1, 3, 4, 1]);
 }

@@ -62,6 +62,27 @@ fn only_the_primary_of_the_view_shows_that_it_lives() {
 }
 
 #[test]
+fn a_view_that_begins_fulfils_the_wishes_for_it() {
+    let log = log();
+    let begin = |hand: &mut Hand| {
+        hand.hear(2, start_view(View(2), Op(1), 0, &log[..2]));
+        assert_eq!((hand.replica.status(), hand.replica.view()), (Status::Normal, View(2)));
+    };
+    let mut suspicious = Hand::backup(&log[..2], Op(1));
+    silence(&mut suspicious);
+    begin(&mut suspicious);
+    assert_eq!(suspicious.replica.deadline(), None);
+    for (view, is_fulfilled) in [(2, true), (3, false)] {
+        let mut hand = Hand::backup(&log[..2], Op(1));
+        hand.hear(2, Message::StartViewChange(StartViewChange { view: View(view), voted: View(1) }));
+        begin(&mut hand);
+        assert_eq!(hand.replica.suspicion.heap_bytes() == 0, is_fulfilled, "view {view}");
+        hand.step(Event::PrimarySilent);
+        assert_eq!(hand.replica.status() == Status::Normal, is_fulfilled, "view {view}");
+    }
+}
+
+#[test]
 fn who_waits_for_no_primary_ignores_its_silence() {
     let log = log();
     let mut primary = Hand::primary(&log[..1]);

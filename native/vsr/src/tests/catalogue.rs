@@ -170,6 +170,56 @@ fn a_view_for_an_earlier_life_is_not_believed() {
 }
 
 #[test]
+fn a_vote_that_contradicts_itself_is_foreign() {
+    let log = log();
+    let sound = DoViewChange { view: View(1), ..vote(&log, View(0), &[PRESENT; 2]) };
+    let with = |index: usize, header: Option<PrepareHeader>| {
+        let mut changed = sound.clone();
+        changed.suffix[index].header = header;
+        changed
+    };
+    for contradicts in [
+        DoViewChange { log_view: View(1), ..sound.clone() },
+        DoViewChange { log_view: View(2), ..sound.clone() },
+        DoViewChange { suffix: Vec::new(), ..sound.clone() },
+        DoViewChange { view: View(2), ..sound.clone() },
+        with(0, None),
+        with(0, Some(log[1])),
+        with(2, Some(log[3])),
+    ] {
+        let mut hand = Hand::start(setup(1, 3), &[], None);
+        let before = hand.replica.status();
+        hand.hear(0, Message::DoViewChange(contradicts.clone()));
+        assert!(hand.dropped(Drop::Foreign), "{contradicts:?}");
+        assert_eq!((hand.replica.status(), hand.replica.view()), (before, View(0)));
+    }
+    let mut hand = Hand::start(setup(1, 3), &[], None);
+    hand.hear(0, Message::DoViewChange(with(1, None)));
+    assert_eq!((hand.replica.status(), hand.replica.view()), (Status::ViewChange, View(1)));
+}
+
+#[test]
+fn a_log_of_a_view_that_contradicts_itself_is_foreign() {
+    let log = log();
+    let stranger = following(&following(&log[0], View(2)), View(2));
+    for (from, headers) in [
+        (2, Vec::new()),
+        (2, vec![log[1], log[3]]),
+        (2, vec![log[1], stranger]),
+        (2, vec![log[2], log[1]]),
+        (1, log[..3].to_vec()),
+        (0, log[..3].to_vec()),
+    ] {
+        let mut hand = Hand::backup(&log[..2], Op(1));
+        hand.hear(from, start_view(View(2), Op(1), 0, &headers));
+        assert_eq!(hand.done, [Effect::Dropped(Drop::Foreign)], "{headers:?}");
+    }
+    let mut primary = Hand::start(setup(2, 3), &[taken_over(View(1), Op(0), &log[..2])], None);
+    primary.hear(2, start_view(View(2), Op(1), 0, &log[..3]));
+    assert_eq!(primary.done, [Effect::Dropped(Drop::Foreign)]);
+}
+
+#[test]
 fn a_replica_that_voted_votes_again_after_a_restart() {
     let log = log();
     let promised =

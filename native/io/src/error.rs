@@ -73,6 +73,12 @@ impl IoError {
         matches!(self.errno, libc::EACCES | libc::EPERM)
     }
 
+    /// The file system is read-only, or does not sync such files.
+    #[must_use]
+    pub const fn cannot_sync(&self) -> bool {
+        matches!(self.errno, libc::EINVAL | libc::EROFS)
+    }
+
     /// The peer gave up before its connection was accepted; the next one in the backlog is not affected.
     #[must_use]
     pub const fn is_lost_connection(&self) -> bool {

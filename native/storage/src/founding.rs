@@ -3,6 +3,8 @@
 //! The shards are made under `shards.new`; then `LAYOUT.new` is written; then both get their names, `shards` first. Whoever
 //! finds a good `LAYOUT.new` and no `LAYOUT` goes on from there; whoever finds neither begins anew.
 
+use std::path::Path;
+
 use ng_io::{Buffer, Driver, Environment, Instant, Wait};
 
 use crate::boot::{BootError, DRIVER, Hands};
@@ -37,6 +39,7 @@ impl<E: Environment> DataDirectory<E> {
         }
         let (root, fresh) = (self.home.root().to_owned(), self.home.shards_being_founded());
         self.environment.make_directories(&root).map_err(BootError::io(&root))?;
+        self.sync_above(&root)?;
         let mut driver = self.environment.driver(DRIVER).map_err(BootError::io(&root))?;
         let mut hands = Hands::new(&self.environment, &mut driver, self.settings.first_token);
         hands.run(vec![Step::Remove(replacement(&self.home.layout())), Step::SyncDirectory(root)])?;
@@ -56,6 +59,20 @@ impl<E: Environment> DataDirectory<E> {
         hands.run(vec![Step::SyncDirectory(fresh)])?;
         self.finish_founding(&mut hands, &layout)?;
         Ok(layout)
+    }
+
+    /// Syncs the directories above the data directory, of which this life or an earlier one may have made any: otherwise a
+    /// power cut could lose the name of the data directory, and everything with it. A directory that this process may not
+    /// read, or of a file system that syncs none, was not made by it.
+    fn sync_above(&self, root: &Path) -> Result<(), BootError> {
+        for above in root.ancestors().skip(1) {
+            let path = if above == Path::new("") { Path::new(".") } else { above };
+            match self.environment.sync_directory(path) {
+                Err(error) if error.is_permission() || error.cannot_sync() => {}
+                synced => synced.map_err(BootError::io(path))?,
+            }
+        }
+        Ok(())
     }
 
     /// What the directory holds. A founding that had come far enough is finished.

@@ -1,7 +1,9 @@
 //! Founding is cut short at every operation, and cut short again.
 
+use std::path::Path;
+
 use ng_io::Environment;
-use ng_io::simulated::Random;
+use ng_io::simulated::{Faults, Random};
 use ng_storage::boot::BootError;
 use ng_storage::founding::LayoutState;
 
@@ -63,6 +65,21 @@ fn a_founding_cut_short_again_and_again_comes_to_its_end() {
         let mut random = Random::new(seed);
         let cuts: Vec<u64> = (0..8).map(|_| 1 + random.below(150)).chain([u64::MAX]).collect();
         found_through_cuts(&environment, cuts.into_iter());
+        is_sound(&environment);
+    }
+}
+
+/// Its own name is one of those that a cut may lose, also where a process that was killed had made it.
+#[test]
+fn a_founded_directory_survives_a_power_cut_that_loses_names() {
+    for seed in 0..60 {
+        let environment = Mortal::new(seed);
+        environment.machine.set_faults(Faults { lost_names: 1000, ..Faults::default() });
+        if seed % 2 == 0 {
+            environment.make_directories(Path::new("data")).expect("a healthy disk");
+        }
+        found(&directory(&environment), 2).expect("a healthy disk");
+        environment.restart();
         is_sound(&environment);
     }
 }

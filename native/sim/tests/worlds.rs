@@ -121,6 +121,19 @@ fn storms_that_failed_once_hold() {
     assert!(told.is_empty(), "{} fail:\n{}", told.len(), told.join("\n"));
 }
 
+/// Seeds of storms with aims that failed once: power cuts that lost the name of the data directory.
+const FAILED_AIMED: [u64; 3] = [200_710, 201_169, 201_225];
+
+#[test]
+fn aimed_storms_that_failed_once_hold() {
+    for seed in FAILED_AIMED {
+        let plan = Plan::draw(Draw::Storm, seed, None);
+        assert!(!plan.aims.is_empty(), "seed {seed} has aims");
+        let ended = live(&plan);
+        assert!(ended.is_ok(), "seed {seed}: {:?}", ended.map_err(|failure| failure.verdict));
+    }
+}
+
 /// The bad disk rots all the time while views come and go: more often than not what it loses is the record of a view.
 #[test]
 fn views_survive_a_disk_that_rots_as_they_change() {

@@ -63,6 +63,12 @@ impl SimulatedEnvironment {
         self.lock().faults = faults;
     }
 
+    /// How often things go wrong now.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        self.lock().faults
+    }
+
     /// Sets how streams behave from now on.
     pub fn set_stream_weather(&self, weather: StreamWeather) {
         self.lock().streams.weather = weather;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ng_wire::replica::{ConsumerKind, OffsetRefusal, OffsetWrite, OffsetWrites};
+use ng_wire::replica::{ConsumerKind, OffsetRefusal, OffsetWrite, OffsetWrites, RefusedOffset};
 
 use crate::state::{PartitionLimits, PartitionState};
 
@@ -17,6 +17,9 @@ struct Ahead {
     offset: Option<u64>,
     /// The last operation of the log when it was stored.
     behind: u64,
+    /// An operation of its consumer that was prepared since and is not executed: proposed behind it, this offset would replace
+    /// one that is newer.
+    overtaken_by: Option<u64>,
 }
 
 /// The offsets of one partition that are ahead of its log.
@@ -68,7 +71,7 @@ impl OffsetsAhead {
             Some(_) if !self.has_room(state, limits, owner) => return Err(OffsetRefusal::TableFull),
             _ => {}
         }
-        self.entries.insert(owner, Ahead { offset, behind });
+        self.entries.insert(owner, Ahead { offset, behind, overtaken_by: None });
         self.fresh = true;
         Ok(())
     }
@@ -82,8 +85,8 @@ impl OffsetsAhead {
 
     /// Whether there is something to propose.
     #[must_use]
-    pub const fn is_fresh(&self) -> bool {
-        self.fresh
+    pub fn is_fresh(&self) -> bool {
+        self.fresh && self.entries.values().any(|ahead| ahead.overtaken_by.is_none())
     }
 
     /// Whose offsets are ahead.
@@ -97,7 +100,7 @@ impl OffsetsAhead {
         self.entries.is_empty()
     }
 
-    /// What an operation that brings the log up to here says.
+    /// What an operation that brings the log up to here says. An offset that an operation overtakes is left out.
     #[must_use]
     pub fn writes(&self) -> Vec<OffsetWrite> {
         let write = |((kind, id), ahead): (&Owner, &Ahead)| OffsetWrite {
@@ -105,7 +108,8 @@ impl OffsetsAhead {
             id: *id,
             offset: ahead.offset,
         };
-        self.entries.iter().map(write).collect()
+        let entries = self.entries.iter().filter(|(_, ahead)| ahead.overtaken_by.is_none());
+        entries.map(write).collect()
     }
 
     /// They were proposed.
@@ -116,13 +120,51 @@ impl OffsetsAhead {
     /// It is not known whether what was proposed will be executed: it is to be proposed again.
     pub fn propose_again(&mut self) {
         self.fresh = !self.entries.is_empty();
+        for ahead in self.entries.values_mut() {
+            ahead.overtaken_by = None;
+        }
     }
 
-    /// Operation `op` was executed and stored these offsets: what counted before it was prepared counts no more.
-    pub fn executed(&mut self, op: u64, writes: OffsetWrites<'_>) {
+    /// Consumers store or drop these offsets with operation `op`, which was prepared just now.
+    pub fn prepared(&mut self, op: u64, writes: OffsetWrites<'_>) {
         for write in writes.iter() {
-            self.overtaken(op, (write.kind, write.id));
+            self.overtake(op, (write.kind, write.id));
         }
+    }
+
+    /// The offset of a group is dropped with operation `op`, which was prepared just now.
+    pub fn drop_prepared(&mut self, op: u64, id: u64) {
+        self.overtake(op, (ConsumerKind::Group, id));
+    }
+
+    fn overtake(&mut self, op: u64, owner: Owner) {
+        if let Some(ahead) = self.entries.get_mut(&owner) {
+            ahead.overtaken_by = Some(op);
+        }
+    }
+
+    /// Operation `op` was executed and stored these offsets but for those that were refused: what counted before it was
+    /// prepared counts no more. That an offset is to be dropped overtakes it even if the log does not know it yet.
+    pub fn executed(&mut self, op: u64, writes: OffsetWrites<'_>, refused: &[RefusedOffset]) {
+        for (index, write) in (0..).zip(writes.iter()) {
+            let owner = (write.kind, write.id);
+            let changed = write.offset.is_none() || !refused.iter().any(|refused| refused.index == index);
+            if changed || !self.revive(op, owner) {
+                self.overtaken(op, owner);
+            }
+        }
+    }
+
+    /// The operation that overtook an offset changed nothing, so that the offset still counts. Whether there is one.
+    fn revive(&mut self, op: u64, owner: Owner) -> bool {
+        let ahead =
+            self.entries.get_mut(&owner).filter(|ahead| ahead.overtaken_by.is_some_and(|by| by >= op));
+        let Some(ahead) = ahead else { return false };
+        if ahead.overtaken_by == Some(op) {
+            ahead.overtaken_by = None;
+            self.fresh = true;
+        }
+        true
     }
 
     /// Operation `op` was executed and dropped the offset of a group.
@@ -158,7 +200,7 @@ mod tests {
         let Some(Ok(PartitionOp::Offsets(writes))) = PartitionOp::decode(LogOperation::Offsets, &body) else {
             panic!("a good body")
         };
-        ahead.executed(op, writes);
+        ahead.executed(op, writes, &[]);
     }
 
     #[test]
@@ -203,6 +245,28 @@ mod tests {
         assert!(ahead.is_empty());
         ahead.propose_again();
         assert!(!ahead.is_fresh());
+    }
+
+    #[test]
+    fn what_an_operation_overtakes_is_not_proposed_behind_it() {
+        let (state, mut ahead) = (state(&[]), OffsetsAhead::default());
+        ahead.advance(&state, &LIMITS, ONE, 10, 5);
+        let body = offsets_body(&[OffsetWrite { kind: ONE.0, id: ONE.1, offset: Some(30) }]);
+        let Some(Ok(PartitionOp::Offsets(writes))) = PartitionOp::decode(LogOperation::Offsets, &body) else {
+            panic!("a good body")
+        };
+        ahead.prepared(6, writes);
+        assert!(!ahead.is_fresh() && ahead.writes().is_empty());
+        assert_eq!(ahead.visible(&state, ONE), Some(10), "it still counts");
+        ahead.propose_again();
+        assert_eq!(ahead.writes().len(), 1, "nobody knows what became of the operation");
+        ahead.prepared(6, writes);
+        let refused = [RefusedOffset { index: 0, reason: OffsetRefusal::BeyondEnd }];
+        ahead.executed(6, writes, &refused);
+        assert!(ahead.is_fresh() && ahead.writes().len() == 1, "the operation changed nothing");
+        ahead.proposed();
+        ahead.executed(7, writes, &refused);
+        assert!(ahead.is_empty(), "it was refused itself");
     }
 
     #[test]

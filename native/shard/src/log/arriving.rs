@@ -83,6 +83,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if id != METADATA {
             self.stamp(id, head, operation, &mut body)?;
         }
+        let overtakes = matches!(operation, LogOperation::Offsets | LogOperation::DropGroupOffsets);
+        if overtakes && ticket.is_some() && id != METADATA {
+            self.offsets_prepared(id, operation, head.next(), &body);
+        }
         let (body_check, checksum) = body_checksum(operation, &body);
         let event = Event::Request(Request {
             client,

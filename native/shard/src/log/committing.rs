@@ -182,6 +182,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         taken
     }
 
+    /// A client's operation was prepared: what it overtakes is not proposed behind it.
+    pub(super) fn offsets_prepared(&mut self, group: u64, operation: LogOperation, op: Op, body: &[u8]) {
+        let Some(ahead) = self.committing.ahead.get_mut(&group) else { return };
+        match PartitionOp::decode(operation, body) {
+            Some(Ok(PartitionOp::Offsets(writes))) => ahead.prepared(op.0, writes),
+            Some(Ok(PartitionOp::DropGroupOffsets { id })) => ahead.drop_prepared(op.0, id),
+            _ => {}
+        }
+    }
+
     /// The log is about to stop: nothing shall be ahead of it.
     pub(super) fn hasten_offsets(&mut self) {
         self.committing.hasten(self.now);
@@ -193,11 +203,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Some(ahead) = self.committing.ahead.get_mut(&id) else { return };
         match applied {
             Applied::Done(Change::Purge { .. }) => return self.committing.forget(id),
-            Applied::Done(Change::Offsets { .. }) => {
+            Applied::Done(Change::Offsets { refused }) => {
                 if let Some(Ok(PartitionOp::Offsets(writes))) =
                     PartitionOp::decode(LogOperation::Offsets, body)
                 {
-                    ahead.executed(op.0, writes);
+                    ahead.executed(op.0, writes, refused);
                 }
             }
             Applied::Done(Change::DropGroupOffsets { .. }) => {

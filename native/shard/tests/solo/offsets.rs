@@ -7,7 +7,7 @@ use ng_wire::replica::{
     ConsumerKind, LogOperation, OffsetRefusal, OffsetWrite, PartitionOp, PartitionReply, offsets_body,
 };
 
-use crate::rig::{CONSUMER, GROUP, Node, bytes, messages, poll};
+use crate::rig::{CONSUMER, GROUP, Node, batch, bytes, messages, poll};
 
 const DELAY: Duration = Duration::from_millis(100);
 
@@ -101,6 +101,33 @@ fn a_consumer_that_waits_has_the_last_word() {
     assert_eq!(store(&mut node, None), PartitionReply::Done { value: 0, refused: Vec::new() });
     node.rest(DELAY * 2);
     assert_eq!((visible(&node), logged(&node)), (None, None));
+}
+
+#[test]
+fn a_batch_does_not_take_along_what_an_earlier_operation_overtakes() {
+    for offset in [Some(12), Some(2), None] {
+        let mut node = filled();
+        committing(&mut node, PollStrategy::First, 8);
+        let write = OffsetWrite { kind: CONSUMER.0, id: CONSUMER.1.into(), offset };
+        let stored = node.begin(LogOperation::Offsets, &offsets_body(&[write]));
+        let sent = node.begin(LogOperation::Batch, &batch(100, &[10]));
+        node.until("an answer", |node| node.take_answer(stored));
+        node.until("an answer", |node| node.take_answer(sent));
+        node.rest(DELAY * 2);
+        assert_eq!((visible(&node), logged(&node)), (offset, offset));
+    }
+}
+
+#[test]
+fn an_offset_that_is_refused_leaves_what_is_ahead() {
+    let mut node = filled();
+    committing(&mut node, PollStrategy::First, 8);
+    let write = OffsetWrite { kind: CONSUMER.0, id: CONSUMER.1.into(), offset: Some(1_000) };
+    let reply = node.done(LogOperation::Offsets, &offsets_body(&[write]));
+    assert!(matches!(reply, PartitionReply::Done { refused, .. } if refused.len() == 1));
+    assert_eq!(visible(&node), Some(7));
+    node.rest(DELAY * 2);
+    assert_eq!((visible(&node), logged(&node)), (Some(7), Some(7)));
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub(crate) struct WholeWorld {
     pub(super) disk_is_full: bool,
     pub(super) stopping: bool,
     pub(super) silent: bool,
+    /// The last orderly stop is under way: nothing starts by itself.
+    ending: bool,
     pub(super) story: Story,
 }
 
@@ -98,6 +100,7 @@ impl WholeWorld {
             disk_is_full: false,
             stopping: false,
             silent: false,
+            ending: false,
             story: Story::new(told),
         }
     }
@@ -124,6 +127,7 @@ impl WholeWorld {
             return Err(Verdict(format!("client {} is owed replies: {:?}", client.number, client.pending)));
         }
         audit::run(self)?;
+        self.ending = true;
         self.stop_in_order()?;
         self.start()?;
         audit::run(self)?;
@@ -283,7 +287,7 @@ impl WholeWorld {
             self.environment.kill();
             self.process = None;
             self.stopping = false;
-            if !self.silent {
+            if !self.ending {
                 let soon = self.now + MILLI;
                 self.at(soon, Happening::Start);
             }

@@ -56,6 +56,8 @@ pub struct Directory<E: Environment> {
     retention: RetentionLimits,
     memory: MemoryParts,
     pace: LogPace,
+    #[cfg(feature = "plants")]
+    plant: Option<crate::plant::Plant>,
     /// One for each shard, another in each life of the node, never zero.
     nonces: Vec<u64>,
 }
@@ -88,6 +90,8 @@ impl<E: Environment> Directory<E> {
             retention: settings.retention,
             memory: settings.memory,
             pace: settings.pace,
+            #[cfg(feature = "plants")]
+            plant: settings.plant,
             nonces,
         })
     }
@@ -147,6 +151,10 @@ impl<E: Environment> Directory<E> {
             metadata: MetadataPlane::new(slots as usize),
             first_token: LOG_TOKEN,
         };
+        #[cfg(feature = "plants")]
+        let started =
+            ShardLog::start_planted(parts, driver, self.plant.and_then(crate::plant::Plant::in_log));
+        #[cfg(not(feature = "plants"))]
         let started = ShardLog::start(parts, driver);
         let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &state))?;
         log.set_retention_limits(self.retention);

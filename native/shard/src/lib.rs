@@ -30,6 +30,8 @@ pub mod metadata;
 pub mod metrics;
 pub mod node;
 pub mod pending_builds;
+#[cfg(feature = "plants")]
+pub mod plant;
 pub mod port;
 pub mod reconcile;
 pub mod record;

@@ -37,6 +37,8 @@ pub struct Mailboxes {
     /// Where the next round of reading starts, so that no sender is always last.
     turn: usize,
     rings: u64,
+    #[cfg(feature = "plants")]
+    plant: Option<crate::plant::Plant>,
 }
 
 #[derive(Debug)]
@@ -93,7 +95,15 @@ impl Mailboxes {
             incoming: (0..rows).map(|_| None).collect(),
             turn: 0,
             rings: 0,
+            #[cfg(feature = "plants")]
+            plant: None,
         }
+    }
+
+    /// Has a bug from now on.
+    #[cfg(feature = "plants")]
+    pub fn plant(&mut self, plant: Option<crate::plant::Plant>) {
+        self.plant = plant;
     }
 
     /// How many shards there are.
@@ -118,6 +128,10 @@ impl Mailboxes {
     /// Sends a frame that must arrive: it waits for room.
     pub fn send(&mut self, to: ShardId, frame: ShardFrame) {
         if let Err(frame) = self.try_send(to, frame) {
+            #[cfg(feature = "plants")]
+            if self.plant == Some(crate::plant::Plant::LostFrame) {
+                return;
+            }
             let outbox = &mut self.outgoing(to).outbox;
             assert!(outbox.len() < OUTBOX_MAX, "too many frames wait for shard {}", to.0);
             outbox.push_back(Envelope { to, frame });

@@ -110,13 +110,19 @@ pub fn open<E: Environment>(
     for (mailboxes, metrics) in mesh(shards, settings.mailbox_entries).into_iter().zip(rows) {
         let (log, reader) = event_ring();
         events.push(reader);
+        #[cfg(feature = "plants")]
+        let mailboxes = {
+            let mut mailboxes = mailboxes;
+            mailboxes.plant(settings.plant);
+            mailboxes
+        };
         let desk = Desk {
             id: ShardId(u16::try_from(seats.len()).expect("shards are counted in a u16")),
             facts: facts.clone(),
             mailboxes,
             metrics,
             log,
-            metadata: registry.is_some().then(|| MetadataRequests::new(ShardId::FIRST, shards)),
+            metadata: registry.is_some().then(|| metadata_requests(&settings)),
             registry: registry.take(),
             commands: Vec::new(),
             catalog: Catalog::default(),
@@ -158,6 +164,17 @@ fn facts<E: Environment>(
         started_wall: environment.wall(),
         started: environment.now(),
     })
+}
+
+fn metadata_requests(settings: &Settings) -> MetadataRequests {
+    let requests = MetadataRequests::new(ShardId::FIRST, settings.shards());
+    #[cfg(feature = "plants")]
+    let requests = {
+        let mut requests = requests;
+        requests.plant(settings.plant);
+        requests
+    };
+    requests
 }
 
 fn registry_limits(settings: &Settings) -> RegistryLimits {

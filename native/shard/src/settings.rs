@@ -88,6 +88,9 @@ pub struct Settings {
     pub retention: RetentionLimits,
     /// How much of a log is done at a time.
     pub pace: LogPace,
+    /// A known bug.
+    #[cfg(feature = "plants")]
+    pub plant: Option<crate::plant::Plant>,
     /// Where the reason of a crash is left.
     pub crash_file: PathBuf,
     /// The cluster's name.
@@ -161,6 +164,8 @@ impl Settings {
             poll_reply_bytes_max: lines.number("poll_reply_bytes_max", 1)?,
             retention: lines.retention()?,
             pace: LogPace::default(),
+            #[cfg(feature = "plants")]
+            plant: None,
             crash_file: PathBuf::from(lines.text("crash_file")?),
             cluster_name: lines.text("cluster_name")?.to_owned(),
         };

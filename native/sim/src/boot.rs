@@ -190,7 +190,7 @@ fn open_shard(
         first_token: LOG_TOKEN,
     };
     #[cfg(feature = "plants")]
-    let log = ShardLog::start_planted(parts, &driver, plan.plant.map(crate::plants::Plant::place));
+    let log = ShardLog::start_planted(parts, &driver, plan.plant.and_then(|plant| plant.place().in_log()));
     #[cfg(not(feature = "plants"))]
     let log = ShardLog::start(parts, &driver);
     let mut log = log.map_err(Refused::Log)?;

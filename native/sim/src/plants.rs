@@ -33,11 +33,21 @@ pub enum Plant {
     SmallQuorum,
     /// A survey of a damaged segment fences nothing.
     UnfencedSurvey,
+    /// An offset that is ahead of the log is proposed behind an operation that overtakes it.
+    StaleOffsets,
+    /// An orderly stop does not wait for offsets that are ahead of the log.
+    HastyStop,
+    /// A manifest that is being collected keeps a group that ends meanwhile.
+    KeptEntry,
+    /// A frame between two shards that must arrive is dropped if the mailbox is full.
+    LostFrame,
+    /// A command on metadata is answered before every shard knows its rows.
+    EarlyAnswer,
 }
 
 impl Plant {
     /// Every bug.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 19] = [
         Self::AckBeforeSync,
         Self::TruncateOnDamage,
         Self::ReusedOffset,
@@ -52,7 +62,21 @@ impl Plant {
         Self::RingReusedEarly,
         Self::SmallQuorum,
         Self::UnfencedSurvey,
+        Self::StaleOffsets,
+        Self::HastyStop,
+        Self::KeptEntry,
+        Self::LostFrame,
+        Self::EarlyAnswer,
     ];
+
+    /// Whether only a world of a whole node can find it.
+    #[must_use]
+    pub const fn is_of_whole(self) -> bool {
+        matches!(
+            self,
+            Self::StaleOffsets | Self::HastyStop | Self::KeptEntry | Self::LostFrame | Self::EarlyAnswer
+        )
+    }
 
     /// The bug of this name, as `Debug` gives it.
     pub fn named(name: &str) -> Result<Self, UnknownPlant> {
@@ -62,11 +86,14 @@ impl Plant {
 
     /// Where the bug is.
     #[cfg(feature = "plants")]
-    pub(crate) const fn place(self) -> ng_shard::log::Plant {
-        use ng_shard::log::Plant::{Journal, Partition, Replica, Store, TruncateOnDamage};
+    pub(crate) const fn place(self) -> ng_shard::plant::Plant {
+        use ng_shard::log::Plant::{
+            HastyStop, Journal, KeptEntry, Partition, Replica, StaleOffsets, Store, TruncateOnDamage,
+        };
+        use ng_shard::plant::Plant as Node;
         use ng_storage::journal::Plant as Disk;
         use ng_vsr::Plant as Vsr;
-        match self {
+        Node::Log(match self {
             Self::AckBeforeSync => Replica(Vsr::AckBeforeDurable),
             Self::TruncateOnDamage => TruncateOnDamage,
             Self::ReusedOffset => Partition(ng_partition::Plant::ReuseOffset),
@@ -81,7 +108,12 @@ impl Plant {
             Self::RingReusedEarly => Journal(Disk::RingReusedEarly),
             Self::SmallQuorum => Replica(Vsr::SmallQuorum),
             Self::UnfencedSurvey => Store(ng_storage::store::Plant::UnfencedSurvey),
-        }
+            Self::StaleOffsets => StaleOffsets,
+            Self::HastyStop => HastyStop,
+            Self::KeptEntry => KeptEntry,
+            Self::LostFrame => return Node::LostFrame,
+            Self::EarlyAnswer => return Node::EarlyAnswer,
+        })
     }
 }
 

@@ -55,6 +55,11 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::RingReusedEarly, seed: 3, stage: Some(&CRAMPED) },
     Found { plant: Plant::SmallQuorum, seed: 1, stage: Some(&QUARREL) },
     Found { plant: Plant::UnfencedSurvey, seed: 8, stage: Some(&SPOILT) },
+    Found { plant: Plant::StaleOffsets, seed: 35, stage: None },
+    Found { plant: Plant::HastyStop, seed: 193, stage: None },
+    Found { plant: Plant::KeptEntry, seed: 1, stage: None },
+    Found { plant: Plant::LostFrame, seed: 1, stage: None },
+    Found { plant: Plant::EarlyAnswer, seed: 1, stage: None },
 ];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
@@ -64,6 +69,9 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 impl Found {
     /// The world of a seed, in which every message stays: so the seeds were recorded.
     fn plan(&self, seed: u64) -> Plan {
+        if self.plant.is_of_whole() {
+            return Plan::draw(Draw::Whole, seed, None);
+        }
         let Some(stage) = self.stage else {
             return Plan { drops: false, ..Plan::draw(Draw::Calm, seed, None) };
         };
@@ -121,6 +129,11 @@ each_is_found! {
     ring_reused_early: RingReusedEarly,
     small_quorum: SmallQuorum,
     unfenced_survey: UnfencedSurvey,
+    stale_offsets: StaleOffsets,
+    hasty_stop: HastyStop,
+    kept_entry: KeptEntry,
+    lost_frame: LostFrame,
+    early_answer: EarlyAnswer,
 }
 
 #[test]

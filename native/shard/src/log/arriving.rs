@@ -84,7 +84,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.stamp(id, head, operation, &mut body)?;
         }
         let overtakes = matches!(operation, LogOperation::Offsets | LogOperation::DropGroupOffsets);
-        if overtakes && ticket.is_some() && id != METADATA {
+        if overtakes && ticket.is_some() && id != METADATA && self.planted.marks_overtaken_offsets() {
             self.offsets_prepared(id, operation, head.next(), &body);
         }
         let (body_check, checksum) = body_checksum(operation, &body);

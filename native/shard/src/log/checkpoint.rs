@@ -14,6 +14,7 @@ use ng_wire::replica::Op;
 use super::machine::{Machine, MetadataMachine};
 use super::outgoing::Fatal;
 use super::owner::METADATA;
+use super::plant::Planted;
 use super::shard_log::{ShardLog, Work};
 use super::state::{entry_of, metadata_state};
 
@@ -157,10 +158,12 @@ impl Checkpoint {
     }
 
     /// A group has ended: nothing of it is waited for, and the next manifest does not name it.
-    pub(super) fn end(&mut self, group: u64) {
+    pub(super) fn end(&mut self, group: u64, planted: Planted) {
         self.awaited.remove(&group);
         self.captured.remove(&group);
-        self.writer.leave_out(group);
+        if planted.leaves_out_ended_groups() {
+            self.writer.leave_out(group);
+        }
         self.ended.unsettled.insert(group);
     }
 
@@ -182,6 +185,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.checkpoint.impatient_at = Some(self.now + STOP_PATIENCE);
             self.hasten_offsets();
         }
+    }
+
+    /// Whether a stop was begun.
+    pub(super) const fn is_stopping(&self) -> bool {
+        !matches!(self.checkpoint.stop, Stop::No)
     }
 
     /// Whether the stop that was begun has ended, or cannot.
@@ -227,9 +235,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.checkpoint.ended.collected();
             self.checkpoint.writer.finish(&mut self.checkpoint.effects);
         }
+        let impatient = self.checkpoint.impatient_at.is_some_and(|at| at <= self.now);
+        let waits_for_offsets = self.planted.stop_waits_for_offsets() && !self.offsets_are_proposed();
         if self.checkpoint.stop == Stop::LastRound
             && matches!(self.checkpoint.round, Round::Resting)
-            && (self.journal.is_quiet() || self.journal.is_stuck())
+            && (self.journal.is_stuck() || self.journal.is_quiet() && (!waits_for_offsets || impatient))
         {
             self.checkpoint.stop = Stop::Cleaning;
             self.checkpoint.writer.mark_clean(&mut self.checkpoint.effects);

@@ -54,6 +54,11 @@ impl Committing {
         Some(group)
     }
 
+    /// Whether nothing waits for its turn.
+    fn is_settled(&self) -> bool {
+        self.due.is_empty()
+    }
+
     /// Everything is due now.
     fn hasten(&mut self, now: Ticks) {
         for (group, at) in &mut self.due_of {
@@ -153,7 +158,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub(super) fn tend_offsets(&mut self) {
         while let Some(group) = self.committing.take_due(self.now) {
             if !self.propose_offsets(group) {
-                self.committing.remind(group, self.now + DELAY);
+                // A stop does not outlast many delays.
+                let delay = if self.is_stopping() { 1 } else { DELAY };
+                self.committing.remind(group, self.now + delay);
             }
         }
     }
@@ -180,6 +187,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             ahead.proposed();
         }
         taken
+    }
+
+    /// Whether no offset is ahead of a log that was not proposed to it.
+    pub(super) fn offsets_are_proposed(&self) -> bool {
+        self.committing.is_settled()
     }
 
     /// A client's operation was prepared: what it overtakes is not proposed behind it.

@@ -41,7 +41,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.forget_adoptions(group);
             self.changed.remove(&group);
         }
-        self.checkpoint.end(group);
+        self.checkpoint.end(group, self.planted);
         self.checkpoint.dirty = true;
         self.ending.insert(group);
         let header = RecordHeader { epoch: FIRST_EPOCH, ..RecordHeader::of(RecordKind::Close, group, &[]) };

@@ -176,7 +176,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             log.open_group(id, epoch, &birth, &Sources { found, state, losses: &losses })?;
         }
         for group in closed {
-            log.checkpoint.end(group);
+            log.checkpoint.end(group, planted);
             log.remove_files(group);
         }
         Ok(log)

@@ -31,6 +31,12 @@ pub enum Plant {
     /// What the journal lost, and every view of which the body is lost, counts as never written; so does, in every vote, a
     /// prepare whose body is lost.
     TruncateOnDamage,
+    /// An offset that is ahead of the log is proposed behind an operation that overtakes it.
+    StaleOffsets,
+    /// An orderly stop does not wait for offsets that are ahead of the log.
+    HastyStop,
+    /// A manifest that is being collected keeps a group that ends meanwhile.
+    KeptEntry,
 }
 
 /// Which bug is planted in a shard's log.
@@ -89,6 +95,18 @@ impl Planted {
         }
     }
 
+    pub(super) fn marks_overtaken_offsets(self) -> bool {
+        self.bug != Some(Plant::StaleOffsets)
+    }
+
+    pub(super) fn stop_waits_for_offsets(self) -> bool {
+        self.bug != Some(Plant::HastyStop)
+    }
+
+    pub(super) fn leaves_out_ended_groups(self) -> bool {
+        self.bug != Some(Plant::KeptEntry)
+    }
+
     pub(super) fn in_partition(self, partition: Partition) -> Partition {
         match self.bug {
             Some(Plant::Partition(bug)) => partition.with(bug),
@@ -116,6 +134,18 @@ impl Planted {
     }
 
     pub(super) const fn deny_damage(self, _found: &mut [RecoveredGroup], _losses: &mut Vec<Loss>) {}
+
+    pub(super) const fn marks_overtaken_offsets(self) -> bool {
+        true
+    }
+
+    pub(super) const fn stop_waits_for_offsets(self) -> bool {
+        true
+    }
+
+    pub(super) const fn leaves_out_ended_groups(self) -> bool {
+        true
+    }
 
     pub(super) const fn in_partition(self, partition: Partition) -> Partition {
         partition

@@ -46,6 +46,8 @@ pub(super) struct Partition {
     pub(super) standing: Standing,
     /// The message at each offset that somebody was told of.
     messages: BTreeMap<u64, u64>,
+    /// The same the other way round.
+    offsets: BTreeMap<u64, u64>,
     /// The highest offset that was acknowledged or seen.
     pub(super) readable_to: Option<u64>,
     pub(super) consumers: BTreeMap<u32, Stored>,
@@ -129,6 +131,7 @@ impl Model {
                 incarnation,
                 standing: Standing::Exists,
                 messages: BTreeMap::new(),
+                offsets: BTreeMap::new(),
                 readable_to: None,
                 consumers: BTreeMap::new(),
             });
@@ -209,6 +212,12 @@ impl Model {
                 ));
             }
             _ => {}
+        }
+        if let Some(other) = partition.offsets.insert(message, offset).filter(|other| *other != offset) {
+            return Err(format!(
+                "message {message} of {name}/{} is at {other} and {offset}",
+                place.partition
+            ));
         }
         partition.readable_to = partition.readable_to.max(Some(offset));
         Ok(())

@@ -1,6 +1,6 @@
 //! What Python does behind the records of a node: logins, operations of the metadata, orders for partitions.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ng_io::simulated::Random;
 use ng_io::{Environment as _, SimulatedEnvironment};
@@ -64,6 +64,15 @@ impl Python {
             random,
             capacity: 1 << 30,
         }
+    }
+
+    /// What an earlier life was told of groups that are gone.
+    pub(super) fn know_removed(&mut self, removed: BTreeSet<u64>) {
+        self.reconciler.removed = removed;
+    }
+
+    pub(super) fn removed(self) -> BTreeSet<u64> {
+        self.reconciler.removed
     }
 
     /// Does nothing until then.

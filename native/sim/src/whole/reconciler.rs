@@ -108,6 +108,8 @@ pub(super) struct Reconciler {
     revision: u64,
     loaded: bool,
     told: u64,
+    /// Groups whose files were said to be gone, in this life or in an earlier one.
+    pub(super) removed: BTreeSet<u64>,
 }
 
 impl Reconciler {
@@ -121,6 +123,7 @@ impl Reconciler {
             revision: 0,
             loaded: false,
             told: 0,
+            removed: BTreeSet::new(),
         }
     }
 
@@ -139,6 +142,9 @@ impl Reconciler {
         for (group, state) in held {
             if owner(group, self.shards) != shard {
                 return Err(format!("shard {shard} holds group {group:x}, which is not its own"));
+            }
+            if state == 1 && self.removed.contains(&group) {
+                return Err(format!("group {group:x} was removed, and is there again"));
             }
             let known = self.groups.entry(group).or_default();
             match state {
@@ -201,6 +207,7 @@ impl Reconciler {
         let group = self.groups.entry(number).or_default();
         let is_removal = kind == ReconcileKind::RemoveRouted.code();
         if is_removal && shard == home && fate == REMOVED {
+            self.removed.insert(number);
             if was_asked || group.tombstone.is_some() || group.owned || group.opening {
                 group.routed.remove(&home);
                 group.routing.remove(&home);

@@ -72,6 +72,8 @@ impl Sizes {
             poll_reply_bytes_max: size(random, 1 << 10, 64 << 10),
             retention: RetentionLimits { period: Some(500), hold: OffsetHold::Never },
             pace,
+            #[cfg(feature = "plants")]
+            plant: None,
             crash_file: "crash".into(),
             cluster_name: "sim".to_owned(),
         };

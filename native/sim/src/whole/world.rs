@@ -1,6 +1,6 @@
 //! A world of one whole node and its clients: load among faults, then rest, then everything is read back, twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ng_io::SimulatedEnvironment;
 use ng_io::simulated::{Random, SimulatedClock};
@@ -63,6 +63,8 @@ pub(crate) struct WholeWorld {
     pub(super) disk_fails: bool,
     pub(super) disk_is_full: bool,
     pub(super) stopping: bool,
+    /// Groups whose files were said to be gone.
+    removed: BTreeSet<u64>,
     pub(super) silent: bool,
     /// The last orderly stop is under way: nothing starts by itself.
     ending: bool,
@@ -99,6 +101,7 @@ impl WholeWorld {
             disk_fails: false,
             disk_is_full: false,
             stopping: false,
+            removed: BTreeSet::new(),
             silent: false,
             ending: false,
             story: Story::new(told),
@@ -155,11 +158,16 @@ impl WholeWorld {
         self.lives += 1;
         let mut settings = self.sizes.settings.clone();
         settings.cpus = vec![None; self.shards.into()];
+        #[cfg(feature = "plants")]
+        {
+            settings.plant = self.plan.plant.map(crate::plants::Plant::place);
+        }
         let shards = self.shards;
         self.tell(|| format!("the node starts with {shards} shards"));
         let random = Random::new(self.random.next());
         match Process::start(&self.environment, &settings, self.sizes.surroundings, random) {
-            Ok(process) => {
+            Ok(mut process) => {
+                process.python.know_removed(std::mem::take(&mut self.removed));
                 self.process = Some(process);
                 Ok(())
             }
@@ -183,9 +191,15 @@ impl WholeWorld {
         } else {
             self.environment.kill();
         }
-        self.process = None;
-        self.stopping = false;
+        self.leave_process();
         self.model.crashed();
+    }
+
+    fn leave_process(&mut self) {
+        self.stopping = false;
+        if let Some(process) = self.process.take() {
+            self.removed = process.python.removed();
+        }
     }
 
     /// Stops it in order, starts nothing afterwards.
@@ -285,8 +299,7 @@ impl WholeWorld {
             }
             self.tell(|| "the node has stopped".to_owned());
             self.environment.kill();
-            self.process = None;
-            self.stopping = false;
+            self.leave_process();
             if !self.ending {
                 let soon = self.now + MILLI;
                 self.at(soon, Happening::Start);

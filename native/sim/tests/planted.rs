@@ -55,11 +55,11 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::RingReusedEarly, seed: 3, stage: Some(&CRAMPED) },
     Found { plant: Plant::SmallQuorum, seed: 1, stage: Some(&QUARREL) },
     Found { plant: Plant::UnfencedSurvey, seed: 8, stage: Some(&SPOILT) },
-    Found { plant: Plant::StaleOffsets, seed: 35, stage: None },
+    Found { plant: Plant::StaleOffsets, seed: 24, stage: None },
     Found { plant: Plant::HastyStop, seed: 193, stage: None },
-    Found { plant: Plant::KeptEntry, seed: 1, stage: None },
-    Found { plant: Plant::LostFrame, seed: 1, stage: None },
-    Found { plant: Plant::EarlyAnswer, seed: 1, stage: None },
+    Found { plant: Plant::KeptEntry, seed: 436, stage: None },
+    Found { plant: Plant::LostFrame, seed: 9, stage: None },
+    Found { plant: Plant::EarlyAnswer, seed: 311, stage: None },
 ];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {

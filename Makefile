@@ -43,7 +43,7 @@ MUTANTS_TOOL := 27.1.0
 MUTANTS_PATH := $(CURDIR)/build/cargo-mutants/bin:$$PATH
 # `make generate GENERATED=DIR` writes below DIR instead of in place: the test that compares the two does so.
 GENERATED ?= .
-GENERATED_FILES := server_ng/wire/tables.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md docs/metrics.md
+GENERATED_FILES := server_ng/wire/tables.py server_ng/config/table.py server_ng/engine/table.py native/abi/include/server_ng.h configs/server.toml docs/coming-from-iggy.md docs/metrics.md
 # `make lock UPGRADE=--upgrade` takes the newest versions that pyproject.toml allows.
 LOCK := build/lock-writer/bin/uv pip compile pyproject.toml $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --quiet
@@ -102,11 +102,15 @@ fmt: $(VENV)/.python ## rewrite sources in the one format
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-generate: | preflight ## rewrite what is generated: the Python tables, the C header, configs/server.toml, docs
+generate: | preflight ## rewrite what is generated: Python tables and settings, the C header, configs/server.toml, docs
 	mkdir -p $(addprefix $(GENERATED)/,$(dir $(GENERATED_FILES)))
-	cargo run --quiet $(CARGO_CI) -p ng-wire --bin ng-tables > $(GENERATED)/server_ng/wire/tables.py.new
+	cargo run --quiet $(CARGO_CI) -p ng-wire --bin ng-tables wire > $(GENERATED)/server_ng/wire/tables.py.new
+	cargo run --quiet $(CARGO_CI) -p ng-wire --bin ng-tables config > $(GENERATED)/server_ng/config/table.py.new
+	cargo run --quiet $(CARGO_CI) -p ng-wire --bin ng-tables engine > $(GENERATED)/server_ng/engine/table.py.new
 	cargo run --quiet $(CARGO_CI) -p ng-abi --example header > $(GENERATED)/native/abi/include/server_ng.h.new
 	mv $(GENERATED)/server_ng/wire/tables.py.new $(GENERATED)/server_ng/wire/tables.py
+	mv $(GENERATED)/server_ng/config/table.py.new $(GENERATED)/server_ng/config/table.py
+	mv $(GENERATED)/server_ng/engine/table.py.new $(GENERATED)/server_ng/engine/table.py
 	mv $(GENERATED)/native/abi/include/server_ng.h.new $(GENERATED)/native/abi/include/server_ng.h
 	$(MAKE) build
 	$(BIN)/server-ng config defaults > $(GENERATED)/configs/server.toml.new

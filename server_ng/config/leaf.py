@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from server_ng.config.address import parse_address
@@ -29,6 +29,7 @@ __all__ = [
     "TEXT",
     "Kind",
     "Leaf",
+    "Section",
     "choice",
     "is_utf8",
     "walk",
@@ -166,6 +167,12 @@ class Leaf:
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.accept)
+
+
+class Section(BaseModel):
+    """A table of the configuration: immutable, and closed to unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def walk(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Leaf]]:

@@ -2,65 +2,52 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
+from datetime import timedelta
+from typing import Any
 
-from server_ng.config import Address
+from server_ng.config import ConsumerIdle, Settings
+from server_ng.config.model import value_of
 from server_ng.engine.errors import UnprintableSettingError
+from server_ng.engine.table import SETTING_OF, EngineTable
 
 __all__ = ["EngineSettings"]
 
 
 @dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """One field for each key of the engine, by its name; `native/shard/src/settings.rs` is the other half."""
+class EngineSettings(EngineTable):
+    """Everything that the engine is told."""
 
-    backend: str
-    """``auto``, ``posix`` or ``uring``."""
-    shard_cpus: Sequence[int | None]
-    """One entry for each shard: its CPU, or none for any."""
-    inbox_capacity: int
-    tcp_address: Address
-    accept_backlog: int
-    frame_bytes_max: int
-    connections_max: int
-    strangers_max: int
-    sessions_max: int
-    logins_max: int
-    frame_time_ms: int
-    send_timeout_ms: int
-    drain_timeout_ms: int
-    join_timeout_ms: int
-    stall_dump_ms: int
-    stall_max_ms: int
-    notify_socket: str
-    watchdog_us: int
-    data_directory: Path
-    direct_io: bool
-    journal_files_max: int
-    """Of each shard."""
-    consumer_offsets_max: int
-    """Of each partition."""
-    poll_cache_bytes_max: int
-    """Of each shard, as the other parts of the memory budget are."""
-    poll_reads_bytes_max: int
-    replies_bytes_max: int
-    unflushed_bytes_max: int
-    connections_bytes_max: int
-    spares_bytes_max: int
-    poll_reply_bytes_max: int
-    retention_period_ms: int
-    """Between two looks at a partition; 0 lets no messages go by themselves."""
-    consumer_hold: str
-    """``all``, ``none``, or the milliseconds after which a consumer that is not seen holds nothing back."""
-    crash_file: Path
-    cluster_name: str
+    @classmethod
+    def of(cls, settings: Settings, **given: Any) -> "EngineSettings":
+        """The settings that reach the engine as they are, and what the control plane has worked out."""
+        return cls(**{name: value_of(settings, key) for name, key in SETTING_OF.items()}, **given)
 
     def lines(self) -> str:
-        """The settings as the engine reads them."""
-        values = {field.name: str(getattr(self, field.name)) for field in fields(self)}
-        values["direct_io"] = "true" if self.direct_io else "false"
-        values["shard_cpus"] = ",".join("-" if cpu is None else str(cpu) for cpu in self.shard_cpus)
+        """The values as the engine reads them."""
+        values = {field.name: _line(getattr(self, field.name)) for field in fields(self)}
         for key, value in values.items():
             if not value.isprintable():
                 raise UnprintableSettingError(key, value)
         return "\n".join(f"{key}={value}" for key, value in values.items())
+
+
+def _line(value: object) -> str:
+    """A value on its line: durations in milliseconds, a shard on any processor as ``-``."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case timedelta():
+            return str(_millis(value))
+        case ConsumerIdle():
+            return value.word or str(_millis(value.after or timedelta()))
+        case str():
+            return value
+        case Sequence():
+            return ",".join("-" if cpu is None else str(cpu) for cpu in value)
+        case _:
+            return str(value)
+
+
+def _millis(duration: timedelta) -> int:
+    """Only no time at all is none."""
+    return max(1, int(duration.total_seconds() * 1000)) if duration else 0

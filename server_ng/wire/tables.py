@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x94CDD3F1ADC2EC37
+TABLES_DIGEST: Final = 0x0761C662117AF822
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 317
 

@@ -10,6 +10,8 @@ from typing import TypeAlias
 GENERATED = frozenset(
     {
         "server_ng/wire/tables.py",
+        "server_ng/config/table.py",
+        "server_ng/engine/table.py",
         "native/abi/include/server_ng.h",
         "configs/server.toml",
         "docs/coming-from-iggy.md",

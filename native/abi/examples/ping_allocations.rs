@@ -18,13 +18,12 @@ use ng_io::{
     Driver, DriverLimits, Environment, FileOptions, IoError, JoinHandle, Listener, PosixEnvironment,
     ThreadSpec, UringEnvironment, WallMicros,
 };
-use ng_shard::log::RetentionLimits;
-use ng_shard::memory_parts::MemoryParts;
 use ng_shard::node;
 use ng_shard::port::Port;
 use ng_shard::record::Record;
-use ng_shard::settings::{Backend, Settings};
+use ng_shard::settings::Settings;
 use ng_wire::table::record::{FromPython, ToPython};
+use ng_wire::table::setting::sample_lines;
 
 const WARM_UP: u32 = 1_000;
 const PINGS: u32 = 10_000;
@@ -200,41 +199,25 @@ fn allocations_of_pings<E: Environment>(environment: &E) -> Outcome<u64> {
 }
 
 fn settings() -> Settings {
-    Settings {
-        backend: Backend::Auto,
-        cpus: vec![None],
-        inbox_capacity: 1024,
-        tcp: (Ipv4Addr::LOCALHOST, 0).into(),
-        backlog: 16,
-        frame_bytes_max: 1 << 20,
-        connections_max: 16,
-        strangers_max: 16,
-        sessions_max: 16,
-        logins_max: 16,
-        frame_time: PATIENCE,
-        send_timeout: PATIENCE,
-        drain_timeout: PATIENCE,
-        join_timeout: PATIENCE,
-        stall_dump: 10 * PATIENCE,
-        stall_max: 10 * PATIENCE,
-        watchdog: None,
-        data_directory: data_directory(),
-        direct_io: false,
-        journal_files_max: 5,
-        consumer_offsets_max: 16,
-        memory: MemoryParts {
-            poll_cache: 0,
-            poll_reads: 1 << 20,
-            replies: 1 << 20,
-            unflushed: 1 << 20,
-            connections: 1 << 20,
-            spares: 1 << 20,
-        },
-        poll_reply_bytes_max: 1 << 20,
-        retention: RetentionLimits::default(),
-        crash_file: PathBuf::from("last_crash.json"),
-        cluster_name: "bench".to_owned(),
-    }
+    let (patience, folder) = (PATIENCE.as_millis().to_string(), data_directory());
+    let lines = sample_lines(&[
+        ("tcp_address", "127.0.0.1:0"),
+        ("frame_bytes_max", "1048576"),
+        ("strangers_max", "16"),
+        ("sessions_max", "16"),
+        ("consumer_offsets_max", "16"),
+        ("frame_time", &patience),
+        ("send_timeout", &patience),
+        ("drain_timeout", &patience),
+        ("join_timeout", &patience),
+        // Nothing drains while pings are counted.
+        ("stall_dump", "600000"),
+        ("stall_max", "600000"),
+        ("data_directory", folder.to_str().expect("a folder of the system")),
+        ("journal_files_max", "5"),
+        ("poll_cache_bytes_max", "0"),
+    ]);
+    Settings::parse(lines.as_bytes()).expect("every line is there")
 }
 
 /// One of the process; the nodes of both backends use it, one after the other.

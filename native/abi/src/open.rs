@@ -8,7 +8,8 @@ use ng_io::{Environment, Instant, IoError, Listener, PosixEnvironment, UringEnvi
 use ng_shard::crash::CrashSite;
 use ng_shard::node::{self, Node, NodeShared};
 use ng_shard::port::Port;
-use ng_shard::settings::{Backend, Settings};
+use ng_shard::settings::Settings;
+use ng_wire::table::setting::Backend;
 
 use crate::status::{Failure, Status};
 
@@ -40,9 +41,9 @@ impl Engine {
         memory::pin_thresholds();
         // A limit that cannot be raised is the operator's choice; accepting pauses when it is reached.
         raise_descriptor_limit().ok();
-        let (backend, ring_refusal) = choose(settings.backend)?;
-        let crash = CrashSite::new(&settings.crash_file);
-        let (address, backlog) = (settings.tcp, settings.backlog);
+        let (backend, ring_refusal) = choose(settings.engine.backend)?;
+        let crash = CrashSite::new(&settings.engine.crash_file);
+        let (address, backlog) = (settings.engine.tcp_address, settings.engine.accept_backlog);
         let opened = match &backend {
             Chosen::Posix(environment) => bind(environment, address, backlog)
                 .and_then(|listener| opened(environment, settings, listener)),

@@ -66,7 +66,8 @@ impl<E: Environment> Directory<E> {
     /// Finds the directory that the settings name, and founds it if there is none.
     pub fn find(environment: &E, settings: &Settings, tell: impl Fn(&str)) -> Result<Self, Ending> {
         let kept = storage_settings(settings);
-        let storage = DataDirectory::new(environment.clone(), Home::new(&settings.data_directory), kept);
+        let storage =
+            DataDirectory::new(environment.clone(), Home::new(&settings.engine.data_directory), kept);
         let shards = u32::from(settings.shards());
         let layout = match storage.layout()? {
             LayoutState::Complete(layout) if layout.shard_count != shards => {
@@ -87,8 +88,8 @@ impl<E: Environment> Directory<E> {
             storage,
             layout,
             settings: kept,
-            retention: settings.retention,
-            memory: settings.memory,
+            retention: settings.retention(),
+            memory: settings.memory(),
             pace: settings.pace,
             #[cfg(feature = "plants")]
             plant: settings.plant,
@@ -167,23 +168,23 @@ impl<E: Environment> Directory<E> {
 /// What a log asks of the driver of its shard, besides what the connections ask.
 pub fn driver_limits(settings: &Settings) -> DriverLimits {
     // A change of the shard count may have left more files than the settings allow to grow to.
-    let files = settings.journal_files_max.max(JOURNAL_FILES_MAX) as usize + SEGMENTS_OPEN;
+    let files = settings.engine.journal_files_max.max(JOURNAL_FILES_MAX) as usize + SEGMENTS_OPEN;
     DriverLimits { operations_max: 2 * PASSING, handles_max: files + PASSING }
 }
 
 fn storage_settings(settings: &Settings) -> data_directory::Settings {
-    let frame_bytes_max = settings.frame_bytes_max;
-    let slots = u32::try_from(settings.sessions_max).unwrap_or(u32::MAX);
+    let frame_bytes_max = settings.engine.frame_bytes_max;
+    let slots = u32::try_from(settings.engine.sessions_max).unwrap_or(u32::MAX);
     let pipeline_depth = u32::try_from(Limits::default().pipeline).unwrap_or(u32::MAX);
     data_directory::Settings {
         genesis: Genesis {
             frame_bytes_max,
             pipeline_depth,
             client_table_slots: slots,
-            consumer_offsets_max: settings.consumer_offsets_max,
+            consumer_offsets_max: settings.engine.consumer_offsets_max,
         },
-        journal: journal_limits(frame_bytes_max, settings.journal_files_max, &settings.pace),
-        direct: settings.direct_io,
+        journal: journal_limits(frame_bytes_max, settings.engine.journal_files_max, &settings.pace),
+        direct: settings.engine.direct_io,
         first_token: JOURNAL_TOKEN,
     }
 }

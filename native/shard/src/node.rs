@@ -98,7 +98,7 @@ pub fn open<E: Environment>(
         python_beat: AtomicU64::new(0),
         stage: Mutex::new(Stage::Opened),
         stage_changed: Condvar::new(),
-        drain_timeout: settings.drain_timeout,
+        drain_timeout: settings.engine.drain_timeout,
     });
     let (to_python, records) = record_ring(RECORD_RING_BYTES);
     let (submissions, from_python) = record_ring(RECORD_RING_BYTES);
@@ -132,10 +132,10 @@ pub fn open<E: Environment>(
             own_partitions: Vec::new(),
             balance: BTreeMap::new(),
             answered: Answered::default(),
-            frame_bytes_max: settings.frame_bytes_max,
-            replies: ReplyBudget::new(settings.memory.replies, settings.poll_reply_bytes_max),
+            frame_bytes_max: settings.engine.frame_bytes_max,
+            replies: ReplyBudget::new(settings.memory().replies, settings.engine.poll_reply_bytes_max),
             waiting_polls: WaitingPolls::default(),
-            memory: settings.memory,
+            memory: settings.memory(),
             drop_told: None,
             now: facts.started,
             wall: facts.started_wall,
@@ -159,7 +159,7 @@ fn facts<E: Environment>(
     listener: &Listener,
 ) -> Result<NodeFacts, IoError> {
     Ok(NodeFacts {
-        cluster_name: settings.cluster_name.clone(),
+        cluster_name: settings.engine.cluster_name.clone(),
         tcp: listener.local_address()?,
         started_wall: environment.wall(),
         started: environment.now(),
@@ -179,9 +179,9 @@ fn metadata_requests(settings: &Settings) -> MetadataRequests {
 
 fn registry_limits(settings: &Settings) -> RegistryLimits {
     RegistryLimits {
-        clients_max: settings.connections_max,
-        sessions_max: settings.sessions_max,
-        logins_max: settings.logins_max,
+        clients_max: settings.engine.connections_max,
+        sessions_max: settings.engine.sessions_max,
+        logins_max: settings.engine.logins_max,
     }
 }
 
@@ -189,16 +189,16 @@ fn registry_limits(settings: &Settings) -> RegistryLimits {
 /// are dealt in turn and short-lived: each shard has its part of them.
 fn table_limits(settings: &Settings) -> Limits {
     Limits {
-        connections_max: settings.connections_max,
-        strangers_max: settings.strangers_max.div_ceil(settings.cpus.len()),
-        frame_bytes_max: settings.frame_bytes_max,
+        connections_max: settings.engine.connections_max,
+        strangers_max: settings.engine.strangers_max.div_ceil(settings.engine.shard_cpus.len()),
+        frame_bytes_max: settings.engine.frame_bytes_max,
         // A batch can then be written to the journal from where it was received.
         kept_front: BODY_FRONT,
-        frame_time: settings.frame_time,
-        send_timeout: settings.send_timeout,
-        frame_memory_max: settings.memory.connections,
+        frame_time: settings.engine.frame_time,
+        send_timeout: settings.engine.send_timeout,
+        frame_memory_max: settings.memory().connections,
         // The other half is for what was read for polls and written to segments.
-        spare_memory_max: settings.memory.spares / 2,
+        spare_memory_max: settings.memory().spares / 2,
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Crew<E: Environment> {
 impl<E: Environment> Crew<E> {
     /// A crew that has not started.
     pub fn new(environment: E, shared: Arc<NodeShared>, settings: Settings, seats: Vec<Seat>) -> Self {
-        let crash = CrashSite::new(&settings.crash_file);
+        let crash = CrashSite::new(&settings.engine.crash_file);
         Self { environment, shared, settings, seats, crash }
     }
 }
@@ -109,7 +109,7 @@ fn start_all<E: Environment>(
     let mut handles = Vec::new();
     let mut waiting: Vec<Sender<Vec<Arc<ShardBell>>>> = Vec::new();
     let mut failure = None;
-    for (seat, cpu) in seats.into_iter().zip(&settings.cpus) {
+    for (seat, cpu) in seats.into_iter().zip(&settings.engine.shard_cpus) {
         let shard = seat.desk.id;
         let (bells, receiver) = channel();
         let (environment_there, reports_there) = (environment.clone(), sender.clone());
@@ -212,7 +212,7 @@ impl<E: Environment> Supervisor<'_, E> {
             if self.shared.stopping.began() {
                 // One deadline for all: the wait is bounded by the slowest shard, not by the sum.
                 let deadline = *give_up
-                    .get_or_insert(self.shared.stopping.drain_deadline() + self.settings.join_timeout);
+                    .get_or_insert(self.shared.stopping.drain_deadline() + self.settings.engine.join_timeout);
                 if now >= deadline {
                     return false;
                 }
@@ -252,8 +252,8 @@ struct Advance {
 impl Watch {
     fn new<E: Environment>(environment: &E, shared: &NodeShared, settings: &Settings) -> Self {
         let started = environment.now();
-        let life_sign = settings.watchdog.as_ref().and_then(|watchdog| {
-            LifeSign::new(watchdog)
+        let life_sign = settings.watchdog().and_then(|watchdog| {
+            LifeSign::new(&watchdog)
                 .inspect_err(|error| {
                     let errno = error.raw_os_error().unwrap_or_default().unsigned_abs().into();
                     let event = Event::WatchdogUnreachable;
@@ -265,8 +265,8 @@ impl Watch {
         Self {
             shards: shared.rows.iter().map(|_| advance()).collect(),
             python_stall: None,
-            stall_dump: settings.stall_dump,
-            stall_max: settings.stall_max,
+            stall_dump: settings.engine.stall_dump,
+            stall_max: settings.engine.stall_max,
             started,
             period: life_sign.as_ref().map_or(LOOK, |sign| sign.period().min(LOOK)),
             life_sign,

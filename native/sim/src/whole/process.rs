@@ -53,7 +53,8 @@ impl Process {
     ) -> Result<Self, Ending> {
         let shards = settings.shards();
         let (node, port) = environment.boot(|| {
-            let listener = environment.bind_stream(settings.tcp, settings.backlog)?;
+            let listener =
+                environment.bind_stream(settings.engine.tcp_address, settings.engine.accept_backlog)?;
             let (node, port) = node::open(environment, settings.clone(), listener)?;
             Ok::<_, Ending>((Unthreaded::start(environment, node)?, port))
         })?;
@@ -145,5 +146,5 @@ pub(super) enum Fault {
 
 /// How long an orderly stop may take in all.
 pub(super) fn stop_bound(settings: &Settings) -> Duration {
-    settings.drain_timeout + settings.join_timeout
+    settings.engine.drain_timeout + settings.engine.join_timeout
 }

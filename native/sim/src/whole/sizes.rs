@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ng_io::simulated::{Random, StreamWeather};
-use ng_shard::log::{OffsetHold, RetentionLimits};
 use ng_shard::log_pace::LogPace;
 use ng_shard::memory_parts::MemoryParts;
-use ng_shard::settings::{Backend, Settings};
+use ng_shard::settings::Settings;
+use ng_wire::table::setting::{Backend, ConsumerHold, EngineSettings};
 
 use super::process::Surroundings;
 use crate::conditions::log_uniform;
@@ -46,12 +46,13 @@ impl Sizes {
             connections: size(random, 64 << 10, 1 << 20),
             spares: size(random, 1 << 10, 1 << 20),
         };
-        let settings = Settings {
+        let mailbox_entries = size(random, 1, 64);
+        let engine = EngineSettings {
             backend: Backend::Posix,
-            cpus: vec![None],
-            mailbox_entries: size(random, 1, 64),
-            tcp: server(),
-            backlog: 64,
+            shard_cpus: vec![None],
+            inbox_capacity: mailbox_entries,
+            tcp_address: server(),
+            accept_backlog: 64,
             frame_bytes_max: FRAME_BYTES_MAX,
             connections_max: 256,
             strangers_max: 256,
@@ -63,19 +64,30 @@ impl Sizes {
             join_timeout: Duration::from_secs(2),
             stall_dump: Duration::from_secs(3_600),
             stall_max: Duration::from_secs(3_600),
-            watchdog: None,
+            notify_socket: String::new(),
+            watchdog_us: 0,
             data_directory: "data".into(),
             direct_io: true,
             journal_files_max: u32::try_from(log_uniform(random, 5, 20)).unwrap_or(5),
             consumer_offsets_max: 1 << 16,
-            memory,
+            poll_cache_bytes_max: memory.poll_cache,
+            poll_reads_bytes_max: memory.poll_reads,
+            replies_bytes_max: memory.replies,
+            unflushed_bytes_max: memory.unflushed,
+            connections_bytes_max: memory.connections,
+            spares_bytes_max: memory.spares,
             poll_reply_bytes_max: size(random, 1 << 10, 64 << 10),
-            retention: RetentionLimits { period: Some(500), hold: OffsetHold::Never },
+            retention_period: Duration::from_millis(500),
+            consumer_hold: ConsumerHold::Never,
+            crash_file: "crash".into(),
+            cluster_name: "sim".to_owned(),
+        };
+        let settings = Settings {
+            engine,
+            mailbox_entries,
             pace,
             #[cfg(feature = "plants")]
             plant: None,
-            crash_file: "crash".into(),
-            cluster_name: "sim".to_owned(),
         };
         let surroundings = Surroundings {
             segment_bytes: log_uniform(random, 32 << 10, 1 << 20),

@@ -157,7 +157,7 @@ impl WholeWorld {
     pub(super) fn start(&mut self) -> Result<(), Verdict> {
         self.lives += 1;
         let mut settings = self.sizes.settings.clone();
-        settings.cpus = vec![None; self.shards.into()];
+        settings.engine.shard_cpus = vec![None; self.shards.into()];
         #[cfg(feature = "plants")]
         {
             settings.plant = self.plan.plant.map(crate::plants::Plant::place);

@@ -14,6 +14,7 @@ use super::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
 use super::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use super::roster::{NodeRole, NodeStatus};
 use super::segment_order::{AdoptionEnd, CutEnd};
+use super::setting::{ENGINE_VALUES, SECTIONS, SETTINGS};
 use super::topic_option::{TOPIC_OPTIONS, ValueKind};
 use super::transport::Transport;
 use crate::checksum::xxh3_64;
@@ -63,6 +64,9 @@ pub fn describe() -> String {
     rows(&mut text, "metric", Metric::ALL.iter().map(|row| row.row()));
     rows(&mut text, "event", Event::ALL.iter().map(|row| row.row()));
     rows(&mut text, "topic_option", TOPIC_OPTIONS.iter());
+    rows(&mut text, "section", SECTIONS.iter());
+    rows(&mut text, "setting", SETTINGS.iter());
+    rows(&mut text, "engine_value", ENGINE_VALUES.iter());
     text
 }
 

@@ -21,6 +21,7 @@ pub mod request_class;
 pub mod roster;
 pub mod scale;
 pub mod segment_order;
+pub mod setting;
 pub mod topic_option;
 pub mod transport;
 

@@ -8,6 +8,7 @@ mod options;
 mod register;
 mod replies;
 mod requests;
+mod settings;
 mod slices;
 mod stored;
 mod tables;

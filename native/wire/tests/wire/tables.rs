@@ -222,6 +222,8 @@ fn the_digest_covers_every_table() {
         "reconcile_kind 5 purge",
         "reconcile_outcome 4 unknown_group",
         "fault 65282 misroute",
+        "engine_value EngineValueRow { name: \"frame_time\"",
+        "setting SettingRow { key: \"leases.group\"",
     ] {
         assert!(text.contains(row), "{row} is not described");
     }

@@ -1,5 +1,8 @@
-//! Writes the Python twin of the tables to the standard output.
+//! Writes the Python twin of the tables to the standard output: of all that is shared, of the settings, or of what the engine
+//! is told.
 
+mod config;
+mod engine;
 mod python;
 
 use std::io::{self, Write as _};
@@ -122,7 +125,14 @@ class TopicOptionRow:
 "#;
 
 fn main() -> io::Result<()> {
-    io::stdout().lock().write_all(twin().as_bytes())
+    let which = std::env::args().nth(1);
+    let file = match which.as_deref() {
+        Some("wire") => twin(),
+        Some("config") => config::model(),
+        Some("engine") => engine::values(),
+        _ => return Err(io::Error::other("say which: wire, config or engine")),
+    };
+    io::stdout().lock().write_all(file.as_bytes())
 }
 
 fn twin() -> String {

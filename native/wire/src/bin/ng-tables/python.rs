@@ -37,6 +37,20 @@ pub(crate) fn texts<'a>(items: impl IntoIterator<Item = &'a str>) -> Expression 
     tuple(items.into_iter().map(text))
 }
 
+impl fmt::Display for Expression {
+    /// On one line.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => formatter.write_str(word),
+            Self::List { head, items } => {
+                let items: Vec<_> = items.iter().map(Self::to_string).collect();
+                let comma = if head.is_empty() && items.len() == 1 { "," } else { "" };
+                write!(formatter, "{head}({}{comma})", items.join(", "))
+            }
+        }
+    }
+}
+
 /// The name of a constant made of a name in camel or snake case.
 pub(crate) fn constant(name: &str) -> String {
     let mut constant = String::new();
@@ -74,10 +88,27 @@ pub(crate) fn put_sentence(into: &mut String, sentence: &str) {
     into.push_str(&format!("{}\"\"\"\n", line.trim_end()));
 }
 
-/// Appends an expression as an element of a list: on one line if it fits, else an item per line.
-fn put(into: &mut String, expression: &Expression, depth: usize) {
+/// Appends a text as an element of a list, in several pieces if it is long.
+pub(crate) fn put_text(into: &mut String, long: &str, depth: usize) {
     let indent = INDENT.repeat(depth);
-    let flat = format!("{indent}{},", flat(expression));
+    let mut pieces = vec![String::new()];
+    for word in long.split_inclusive(' ') {
+        let last = pieces.last_mut().expect("one at least");
+        // The two quotes count too, and the comma after the last piece.
+        if indent.len() + last.chars().count() + word.chars().count() + 3 > LINE_MAX {
+            pieces.push(word.to_owned());
+        } else {
+            last.push_str(word);
+        }
+    }
+    let pieces: Vec<_> = pieces.iter().map(|piece| format!("{indent}{}", text(piece))).collect();
+    into.push_str(&format!("{},\n", pieces.join("\n")));
+}
+
+/// Appends an expression as an element of a list: on one line if it fits, else an item per line.
+pub(crate) fn put(into: &mut String, expression: &Expression, depth: usize) {
+    let indent = INDENT.repeat(depth);
+    let flat = format!("{indent}{expression},");
     match expression {
         Expression::List { head, items } if flat.chars().count() > LINE_MAX => {
             into.push_str(&format!("{indent}{head}(\n"));
@@ -89,17 +120,6 @@ fn put(into: &mut String, expression: &Expression, depth: usize) {
         _ => {
             into.push_str(&flat);
             into.push('\n');
-        }
-    }
-}
-
-fn flat(expression: &Expression) -> String {
-    match expression {
-        Expression::Word(word) => word.clone(),
-        Expression::List { head, items } => {
-            let items: Vec<_> = items.iter().map(flat).collect();
-            let comma = if head.is_empty() && items.len() == 1 { "," } else { "" };
-            format!("{head}({}{comma})", items.join(", "))
         }
     }
 }

@@ -5,12 +5,11 @@ Calls are thin: bytes in, bytes out, a status turned into an exception. What the
 """
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from server_ng._native import ffi, lib
-from server_ng.wire.tables import TABLES_DIGEST
+from server_ng.wire.tables import TABLES_DIGEST, Halt, Place, Stop
 
 __all__ = [
     "AddressInUseError",
@@ -20,7 +19,6 @@ __all__ = [
     "Compared",
     "ConfigurationError",
     "Decoded",
-    "Halt",
     "HandshakeError",
     "InvalidError",
     "NativeError",
@@ -241,8 +239,7 @@ class Decoded(NamedTuple):
     """The lowest offset that the next batch may begin at."""
     first_offset: int
     """The first offset that the next call wants."""
-    stop: int
-    """0: the end; 1: `wanted` bytes are needed from there; 2: no room for a row; 3: damage."""
+    stop: Stop
     wanted: int
     sentence: str
     """What is damaged."""
@@ -259,7 +256,7 @@ class Rewritten(NamedTuple):
     messages: int
     last_offset: int
     """2^64 - 1: none was kept."""
-    stop: int
+    stop: Stop
     wanted: int
     sentence: str
 
@@ -272,8 +269,7 @@ class Noted(NamedTuple):
     consumed: int
     after: int
     messages: int
-    stop: int
-    """As of `Decoded`, but 2: a larger table is needed."""
+    stop: Stop
     wanted: int
     sentence: str
 
@@ -289,13 +285,9 @@ class Compacted(NamedTuple):
     min_timestamp: int
     """2^64 - 1: nothing was kept."""
     max_timestamp: int
-    stop: int
+    stop: Stop
     wanted: int
     sentence: str
-
-
-_BUFFERS: Final = 20
-_DAMAGED: Final = 3
 
 
 def arena_size(columns: int, rows: int, piece_length: int) -> int:
@@ -305,14 +297,14 @@ def arena_size(columns: int, rows: int, piece_length: int) -> int:
 
 def decode_columns(piece: Buffer, asked: Sequence[int], key: bytes, arena: Buffer | None) -> Decoded:
     """Decodes batches to the columns that ten numbers ask for; `server_ng.segments.reader` says which."""
-    told = ffi.new(f"uint64_t[{5 + 2 * _BUFFERS}]")
+    told = ffi.new(f"uint64_t[{5 + 2 * len(Place)}]")
     room = ffi.NULL if arena is None else ffi.from_buffer(arena, require_writable=True)
     capacity = 0 if arena is None else len(room)
     data = ffi.from_buffer(piece)
     numbers = ffi.new("uint64_t[10]", list(asked))
     rows = _checked(lib.codec_decode(data, len(data), numbers, key, len(key), room, capacity, told))
     consumed, after, first_offset, stop, wanted, *places = told
-    return Decoded(rows, consumed, after, first_offset, stop, wanted, _sentence(stop), tuple(places))
+    return Decoded(rows, consumed, after, first_offset, Stop(stop), wanted, _sentence(stop), tuple(places))
 
 
 def seek_offset(piece: Buffer, asked: Sequence[int], offset: int) -> tuple[int | None, int, bool]:
@@ -339,7 +331,7 @@ def rewrite_segment(piece: Buffer, asked: Sequence[int], kept: Buffer) -> Rewrit
     )
     consumed, after, messages, last_offset, stop, wanted = told
     written = bytes(ffi.buffer(room, length))
-    return Rewritten(written, consumed, after, messages, last_offset, stop, wanted, _sentence(stop))
+    return Rewritten(written, consumed, after, messages, last_offset, Stop(stop), wanted, _sentence(stop))
 
 
 def newest_begin(table: Buffer, seed: int) -> None:
@@ -357,7 +349,7 @@ def newest_add(piece: Buffer, asked: Sequence[int], key: bytes, table: Buffer) -
         lib.codec_newest_add(data, len(data), numbers, key, len(key), room, len(room), told)
     )
     consumed, after, messages, stop, wanted = told
-    return Noted(identified, consumed, after, messages, stop, wanted, _sentence(stop))
+    return Noted(identified, consumed, after, messages, Stop(stop), wanted, _sentence(stop))
 
 
 def newest_move(table: Buffer, larger: Buffer) -> None:
@@ -394,20 +386,7 @@ def compact_segment(
         )
     )
     consumed, after, messages, least, greatest, stop, wanted = told
-    return Compacted(written, consumed, after, messages, least, greatest, stop, wanted, _sentence(stop))
-
-
-class Halt(IntEnum):
-    """Why a comparison of slices came to its end."""
-
-    END = 0
-    SLICES = 1
-    """More bytes of the slices are needed."""
-    WHOLE = 2
-    """More bytes of the other segment are needed."""
-    WHOLE_ENDED = 3
-    FOREIGN = 4
-    """Something is wrong, or not in the other segment; a sentence says what."""
+    return Compacted(written, consumed, after, messages, least, greatest, Stop(stop), wanted, _sentence(stop))
 
 
 class Compared(NamedTuple):
@@ -473,7 +452,7 @@ def _last_sentence() -> str:
 
 
 def _sentence(stop: int) -> str:
-    return _last_sentence() if stop == _DAMAGED else ""
+    return _last_sentence() if stop == Stop.DAMAGED else ""
 
 
 def recover_directory(path: Path, accepted: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from benches.spark.topic import Written
-from server_ng.segments.columns import Columns, Selection
+from server_ng.segments.columns import Selection
 from server_ng.segments.reader import BATCH_ROWS, SegmentReader, decode
 from server_ng.spark.compact import engines, job
 from server_ng.spark.compact.engines import Engine
@@ -23,6 +23,7 @@ from server_ng.spark.export.job import Settings, export, on_spark, on_threads
 from server_ng.spark.export.parquet import ParquetTarget
 from server_ng.spark.export.rows import Shape
 from server_ng.spark.meter import untold
+from server_ng.wire.tables import Columns
 
 __all__ = ["MASTER", "Bench", "Rate", "cases"]
 

@@ -17,6 +17,7 @@ from server_ng import binding
 from server_ng.leases.adoption import Adoption, Replacement
 from server_ng.leases.errors import LeaseRefusedError, Refusal
 from server_ng.leases.requests import OutputFile
+from server_ng.wire.tables import Halt
 
 __all__ = ["verify"]
 
@@ -164,13 +165,13 @@ class _Slices:
             position += found.passed
             after = found.whole_after
             match found.halt:
-                case binding.Halt.END | binding.Halt.WHOLE_ENDED:
-                    return found.halt is binding.Halt.END
-                case binding.Halt.SLICES:
+                case Halt.END | Halt.WHOLE_ENDED:
+                    return found.halt is Halt.END
+                case Halt.SLICES:
                     wanted = max(wanted, found.wanted)
-                case binding.Halt.WHOLE:
+                case Halt.WHOLE:
                     wanted_whole = max(wanted_whole, found.wanted)
-                case binding.Halt.FOREIGN:
+                case Halt.FOREIGN:
                     raise _bad(output, found.sentence)
 
     def conclude(self) -> None:

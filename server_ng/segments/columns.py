@@ -1,54 +1,15 @@
 """Messages as columns: which there are, which are wanted, and the buffers they come in."""
 
 from dataclasses import dataclass, replace
-from enum import IntEnum, IntFlag
 from typing import Any, Final
 
 from server_ng.segments.keys import DEFAULT_KEY
+from server_ng.wire.tables import Columns, Place
 
-__all__ = ["ALL_TIME", "END_OF_OFFSETS", "Columns", "DecodedColumns", "Place", "Selection"]
+__all__ = ["ALL_TIME", "END_OF_OFFSETS", "DecodedColumns", "Selection"]
 
 END_OF_OFFSETS: Final = (1 << 63) - 1
 ALL_TIME: Final = (1 << 64) - 1
-
-
-class Columns(IntFlag):
-    """The bits that the native library knows columns by."""
-
-    KEY = 1
-    VALUE = 2
-    OFFSET = 4
-    TIMESTAMP = 8
-    ORIGIN = 16
-    ID = 32
-    HEADERS = 64
-    TOMBSTONE = 128
-    USER_HEADERS = 256
-
-
-class Place(IntEnum):
-    """The buffers of an arena, by their numbers."""
-
-    OFFSET = 0
-    TIMESTAMP = 1
-    ORIGIN = 2
-    ID_ENDS = 3
-    ID = 4
-    VALUE_ENDS = 5
-    VALUE = 6
-    KEY_VALID = 7
-    KEY_ENDS = 8
-    KEY = 9
-    TOMBSTONE = 10
-    USER_HEADERS_ENDS = 11
-    USER_HEADERS = 12
-    HEADERS_VALID = 13
-    HEADERS_ENDS = 14
-    HEADER_KEY_ENDS = 15
-    HEADER_KEY = 16
-    HEADER_KIND = 17
-    HEADER_VALUE_ENDS = 18
-    HEADER_VALUE = 19
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from server_ng import binding
+from server_ng.wire.tables import Stop
 
 __all__ = ["KEY_TABLE_BYTES_MAX", "KEY_TABLE_BYTES_MIN", "Identity", "KeyTable", "TooManyKeysError"]
 
 KEY_TABLE_BYTES_MIN: Final = 64 << 10
 KEY_TABLE_BYTES_MAX: Final = 32 << 30
 """A table names the places of its keys by 32 bits, each for eight bytes."""
-_FULL: Final = 2
 
 
 class TooManyKeysError(Exception):
@@ -40,7 +40,7 @@ class KeyTable:
         noted = binding.newest_add(
             piece, (*walk, self._identity.by_id), self._identity.key.encode(), self._table
         )
-        if noted.stop == _FULL:
+        if noted.stop == Stop.FULL:
             self._grow()
         return noted
 

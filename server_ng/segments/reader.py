@@ -11,6 +11,7 @@ from server_ng.segments.columns import DecodedColumns, Selection
 from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.lease import SegmentCut
 from server_ng.segments.pieces import Pieces
+from server_ng.wire.tables import Stop
 
 Skipped: TypeAlias = Callable[[DamagedSegmentError, tuple[int, int]], None]
 """Told what is damaged, and which offsets are lost with it: from the first, below the second."""
@@ -30,8 +31,8 @@ class Step(Protocol):
         """The lowest offset that the next batch may begin at."""
 
     @property
-    def stop(self) -> int:
-        """Why it ended, as of `binding.Decoded`."""
+    def stop(self) -> Stop:
+        """Why it ended."""
 
     @property
     def wanted(self) -> int:
@@ -48,7 +49,6 @@ PIECE_BYTES: Final = 8 << 20
 """Read at a time, and so the bound of what one step yields."""
 BATCH_ROWS: Final = 32_768
 _PROBE_BYTES: Final = 64 << 10
-_END, _FULL, _DAMAGED = 0, 2, 3
 _MESSAGE_BYTES_MIN: Final = 48
 _HEADER_BYTES: Final = 256
 _ANY_OFFSET: Final = (1 << 64) - 1
@@ -103,9 +103,9 @@ class SegmentReader:
                 self._after = max(after, selection.first_offset)
                 if decoded.rows:
                     yield DecodedColumns(decoded.rows, arena, decoded.places)
-                if decoded.stop != _FULL:
+                if decoded.stop != Stop.FULL:
                     break
-            if strange is not None or decoded.stop == _DAMAGED:
+            if strange is not None or decoded.stop == Stop.DAMAGED:
                 reason = strange or decoded.sentence
                 damage = DamagedSegmentError(self._path, position, after, reason)
                 if skipped is None:
@@ -116,7 +116,7 @@ class SegmentReader:
                 if lost[0] < lost[1]:
                     skipped(damage, lost)
                 wanted = 0
-            elif decoded.stop == _END:
+            elif decoded.stop == Stop.END:
                 break
             else:
                 wanted = decoded.wanted
@@ -143,11 +143,11 @@ class SegmentReader:
                 position += step.consumed
                 after = step.after
                 yield step
-                if step.stop != _FULL:
+                if step.stop != Stop.FULL:
                     break
-            if step.stop == _DAMAGED:
+            if step.stop == Stop.DAMAGED:
                 raise DamagedSegmentError(self._path, position, after, step.sentence)
-            if step.stop == _END:
+            if step.stop == Stop.END:
                 break
             if not unread:
                 length = max(piece_bytes, step.wanted)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server_ng import binding
-from server_ng.segments.columns import Columns, Selection
+from server_ng.segments.columns import Selection
 from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.footer import DIGEST_SPAN, read_footer
 from server_ng.segments.lease import SegmentCut
 from server_ng.segments.reader import SegmentReader
+from server_ng.wire.tables import Columns
 
 __all__ = ["Verified", "verify"]
 

@@ -6,7 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from server_ng.segments.columns import DecodedColumns, Place
+from server_ng.segments.columns import DecodedColumns
+from server_ng.wire.tables import Place
 
 __all__ = ["Origin", "record_batch"]
 

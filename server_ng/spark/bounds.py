@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from server_ng.segments.columns import Columns, Place, Selection
+from server_ng.segments.columns import Selection
 from server_ng.segments.damage import DamagedSegmentError
 from server_ng.segments.lease import Lease, PartitionCut
 from server_ng.segments.reader import SegmentReader
 from server_ng.spark.errors import OptionError
 from server_ng.spark.options import Bound, Offsets
+from server_ng.wire.tables import Columns, Place
 
 __all__ = ["offsets_of"]
 

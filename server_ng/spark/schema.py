@@ -17,9 +17,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from server_ng.segments.columns import Columns
 from server_ng.spark.errors import OptionError
 from server_ng.spark.options import Options
+from server_ng.wire.tables import Columns
 
 __all__ = ["COLUMNS", "check", "declared", "native_columns"]
 

@@ -4,10 +4,10 @@ Generated from the tables of `native/wire` by `make generate`: change them there
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x0761C662117AF822
+TABLES_DIGEST: Final = 0xF6C9DB5D9AF2FA13
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 317
 
@@ -780,6 +780,102 @@ class AdoptionEnd(IntEnum):
     """Other nodes have the partition too."""
     UNSOUND = 6
     """The swap contradicts itself."""
+
+
+class Columns(IntFlag):
+    """Columns of messages, a bit each."""
+
+    KEY = 1
+    """The key, by the rule of the selection; null without one."""
+    VALUE = 2
+    """The payload."""
+    OFFSET = 4
+    """The offset."""
+    TIMESTAMP = 8
+    """When the message was appended."""
+    ORIGIN = 16
+    """When its producer made it."""
+    ID = 32
+    """Its id, 16 bytes, most significant first."""
+    HEADERS = 64
+    """The user headers as a list; null where the bytes are none."""
+    TOMBSTONE = 128
+    """Whether the message deletes its key: header `tombstone` is true, or the payload is empty."""
+    USER_HEADERS = 256
+    """The user headers as they came."""
+
+
+class Place(IntEnum):
+    """The buffers of an arena, by their numbers."""
+
+    OFFSET = 0
+    """Offsets."""
+    TIMESTAMP = 1
+    """Times of the append."""
+    ORIGIN = 2
+    """Times of the producer."""
+    ID_ENDS = 3
+    """Ends of the ids."""
+    ID = 4
+    """Ids."""
+    VALUE_ENDS = 5
+    """Ends of the payloads."""
+    VALUE = 6
+    """Payloads."""
+    KEY_VALID = 7
+    """Which keys there are, a bit each."""
+    KEY_ENDS = 8
+    """Ends of the keys."""
+    KEY = 9
+    """Keys."""
+    TOMBSTONE = 10
+    """Which messages delete their key, a bit each."""
+    USER_HEADERS_ENDS = 11
+    """Ends of the user headers as they came."""
+    USER_HEADERS = 12
+    """User headers as they came."""
+    HEADERS_VALID = 13
+    """Which lists of user headers there are, a bit each."""
+    HEADERS_ENDS = 14
+    """Ends of the lists, in headers."""
+    HEADER_KEY_ENDS = 15
+    """Ends of the names of headers."""
+    HEADER_KEY = 16
+    """Names of headers."""
+    HEADER_KIND = 17
+    """Kinds of headers."""
+    HEADER_VALUE_ENDS = 18
+    """Ends of the values of headers."""
+    HEADER_VALUE = 19
+    """Values of headers."""
+
+
+class Stop(IntEnum):
+    """Why a call that reads batches ended."""
+
+    END = 0
+    """At the end."""
+    MORE = 1
+    """More bytes are needed."""
+    FULL = 2
+    """No room for a message is left, or a larger table is needed."""
+    DAMAGED = 3
+    """At damage, which a sentence explains."""
+
+
+class Halt(IntEnum):
+    """Why a comparison of slices with the whole segment ended."""
+
+    END = 0
+    """All of them were found."""
+    SLICES = 1
+    """More bytes of the slices are needed."""
+    WHOLE = 2
+    """More bytes of the whole segment are needed."""
+    WHOLE_ENDED = 3
+    """The whole segment is at its end."""
+    FOREIGN = 4
+    """Something is damaged, or not in the whole segment; a sentence says what."""
 
 
 class ValueKind(IntEnum):

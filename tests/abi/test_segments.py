@@ -11,11 +11,12 @@ import pytest
 from xxhash import xxh3_128_digest
 
 from server_ng import binding
-from server_ng.segments.columns import Columns, Place, Selection
+from server_ng.segments.columns import Selection
 from server_ng.segments.damage import DamagedSegmentError, SegmentReadError
 from server_ng.segments.lease import SegmentCut
 from server_ng.segments.reader import SegmentReader
 from server_ng.segments.verify import Verified, verify
+from server_ng.wire.tables import Columns, Place
 from tests.support.lease_files import Message, WrittenSegment, segment, write_lease
 
 OFFSETS = Selection(Columns.OFFSET)

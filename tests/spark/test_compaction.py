@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server_ng.segments.columns import Columns, Place, Selection
+from server_ng.segments.columns import Selection
 from server_ng.segments.lease import SegmentCut
 from server_ng.segments.reader import SegmentReader
 from server_ng.segments.verify import verify
@@ -24,6 +24,7 @@ from server_ng.spark.compact.rules import Rules
 from server_ng.spark.cutter import CutRefusedError, Cutter, HeldLease
 from server_ng.spark.errors import FencedError
 from server_ng.spark.meter import untold
+from server_ng.wire.tables import Columns, Place
 from tests.spark.cutting_server import CuttingServer
 from tests.support.lease_files import Message, WrittenSegment, header_field, headers, segment
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from server_ng.segments.columns import Columns
 from server_ng.spark.errors import OptionError
 from server_ng.spark.export.payload import UNFIT, Decoder, decoder
+from server_ng.wire.tables import Columns
 
 __all__ = ["COLUMNS", "DEAD_LETTER_SCHEMA", "RAW_SCHEMA", "Rows", "Shape", "shaped"]
 

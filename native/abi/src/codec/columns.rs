@@ -2,6 +2,8 @@
 
 use ng_storage::columns::{BUFFERS, Columns, Layout, Selection, Stop, Walk, decode, seek};
 
+use ng_wire::table::segment_codec::{self as table, Column, Place};
+
 use super::newest::key_rule;
 use crate::bytes;
 use crate::guard;
@@ -9,6 +11,21 @@ use crate::status::{Failure, Status, set_last_error};
 
 /// More rows than any reader takes at once.
 const ROWS_MAX: u64 = 1 << 24;
+
+// Readers outside are generated from the table, and the crate below has its own numbers: they are the same.
+const _: () = {
+    assert!(BUFFERS == Place::ALL.len());
+    assert!(Columns::KEY.0 == Column::Key.code() as u32);
+    assert!(Columns::VALUE.0 == Column::Value.code() as u32);
+    assert!(Columns::OFFSET.0 == Column::Offset.code() as u32);
+    assert!(Columns::TIMESTAMP.0 == Column::Timestamp.code() as u32);
+    assert!(Columns::ORIGIN.0 == Column::Origin.code() as u32);
+    assert!(Columns::ID.0 == Column::Id.code() as u32);
+    assert!(Columns::HEADERS.0 == Column::Headers.code() as u32);
+    assert!(Columns::TOMBSTONE.0 == Column::Tombstone.code() as u32);
+    assert!(Columns::USER_HEADERS.0 == Column::UserHeaders.code() as u32);
+    assert!(Columns::ALL.0.count_ones() as usize == Column::ALL.len());
+};
 
 /// What a reader is told in numbers, and then where its buffers lie.
 const OUTCOME: usize = 5 + 2 * BUFFERS;
@@ -136,12 +153,12 @@ fn layout(columns: u32, rows: u64, piece_length: u64) -> Result<Layout, Failure>
 /// The number of a stop and the bytes that are needed; damage leaves its sentence behind.
 pub(super) fn told_of(stop: Stop) -> (u64, u64) {
     match stop {
-        Stop::End => (0, 0),
-        Stop::More(bytes) => (1, bytes),
-        Stop::Full => (2, 0),
+        Stop::End => (table::Stop::End.code().into(), 0),
+        Stop::More(bytes) => (table::Stop::More.code().into(), bytes),
+        Stop::Full => (table::Stop::Full.code().into(), 0),
         Stop::Damaged(refusal) => {
             set_last_error(refusal.to_string());
-            (3, 0)
+            (table::Stop::Damaged.code().into(), 0)
         }
     }
 }

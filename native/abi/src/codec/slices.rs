@@ -2,6 +2,7 @@
 
 use ng_storage::columns::Walk;
 use ng_storage::slices::{Halt, compare};
+use ng_wire::table::segment_codec as table;
 
 use crate::bytes;
 use crate::guard;
@@ -60,10 +61,10 @@ pub unsafe extern "C" fn codec_compare(
 /// The number of a halt and the bytes that are needed; what is wrong leaves its sentence behind.
 fn halted(halt: Halt) -> (i64, u64) {
     let why = match halt {
-        Halt::End => return (0, 0),
-        Halt::Slices(bytes) => return (1, bytes),
-        Halt::Whole(bytes) => return (2, bytes),
-        Halt::WholeEnded => return (3, 0),
+        Halt::End => return (table::Halt::End.code().into(), 0),
+        Halt::Slices(bytes) => return (table::Halt::Slices.code().into(), bytes),
+        Halt::Whole(bytes) => return (table::Halt::Whole.code().into(), bytes),
+        Halt::WholeEnded => return (table::Halt::WholeEnded.code().into(), 0),
         Halt::Damaged(refusal) => refusal.to_string(),
         Halt::WholeDamaged(refusal) => format!("in the segment that it was made from: {refusal}"),
         Halt::Foreign(offset) => {
@@ -73,5 +74,5 @@ fn halted(halt: Halt) -> (i64, u64) {
         }
     };
     set_last_error(why);
-    (4, 0)
+    (table::Halt::Foreign.code().into(), 0)
 }

@@ -13,6 +13,7 @@ use super::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
 use super::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
 use super::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use super::roster::{NodeRole, NodeStatus};
+use super::segment_codec::{Column, Halt, Place, Stop};
 use super::segment_order::{AdoptionEnd, CutEnd};
 use super::setting::{ENGINE_VALUES, SECTIONS, SETTINGS};
 use super::topic_option::{TOPIC_OPTIONS, ValueKind};
@@ -51,6 +52,10 @@ pub fn describe() -> String {
     coded(&mut text, "held_state", HeldState::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "cut_end", CutEnd::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "adoption_end", AdoptionEnd::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "column", Column::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "place", Place::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "stop", Stop::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "halt", Halt::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "error", ErrorCode::ALL.iter().map(|row| (row.code(), row.name())));
     // What the body of a record holds is said in its sentence, so that another layout is another digest.
     rows(&mut text, "to_python", ToPython::ALL.iter().map(|row| (row.code(), row.name(), row.sentence())));

@@ -20,6 +20,7 @@ pub mod record;
 pub mod request_class;
 pub mod roster;
 pub mod scale;
+pub mod segment_codec;
 pub mod segment_order;
 pub mod setting;
 pub mod topic_option;

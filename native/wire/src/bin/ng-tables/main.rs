@@ -23,6 +23,7 @@ use ng_wire::table::permission::Requirement;
 use ng_wire::table::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
 use ng_wire::table::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use ng_wire::table::request_class::RequestClass;
+use ng_wire::table::segment_codec::{Column, Halt, Place, Stop};
 use ng_wire::table::segment_order::{AdoptionEnd, CutEnd};
 use ng_wire::table::topic_option::{DefaultValue, TOPIC_OPTIONS, TopicOption, ValueKind};
 use ng_wire::table::transport::Transport;
@@ -35,7 +36,7 @@ Generated from the tables of `native/wire` by `make generate`: change them there
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Final, Literal
 
 "#;
@@ -156,7 +157,7 @@ macro_rules! put_enum {
     ($into:expr, $table:ident, $summary:literal) => {
         put_class(
             $into,
-            stringify!($table),
+            concat!(stringify!($table), "(IntEnum)"),
             $summary,
             $table::ALL.iter().map(|row| (row.code().into(), row.name(), row.sentence())),
         )
@@ -166,10 +167,10 @@ macro_rules! put_enum {
 fn put_enums(into: &mut String) {
     let commands: Vec<_> = Command::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
     let commands = commands.iter().map(|(code, name)| (*code, name.as_str(), ""));
-    put_class(into, "Command", "A command of the client plane, by its code.", commands);
+    put_class(into, "Command(IntEnum)", "A command of the client plane, by its code.", commands);
     put_enum!(into, Operation, "The operation byte of a request.");
     let errors = ErrorCode::ALL.iter().map(|row| (row.code().into(), row.name(), ""));
-    put_class(into, "ErrorCode", "What a client is told, as a status or a result.", errors);
+    put_class(into, "ErrorCode(IntEnum)", "What a client is told, as a status or a result.", errors);
     put_enum!(into, EvictionReason, "Why a session is over, or was refused.");
     put_enum!(into, Transport, "How a client reached the server.");
     put_enum!(into, FrameVariant, "What a mailbox between shards carries.");
@@ -190,19 +191,29 @@ fn put_enums(into: &mut String) {
     put_enum!(into, HeldState, "What a shard holds of a group when it starts.");
     put_enum!(into, CutEnd, "How an order to cut a partition ended.");
     put_enum!(into, AdoptionEnd, "How an order to adopt segments ended.");
+    let columns = Column::ALL.iter().map(|row| (row.code().into(), row.name(), row.sentence()));
+    put_class(into, "Columns(IntFlag)", "Columns of messages, a bit each.", columns);
+    put_enum!(into, Place, "The buffers of an arena, by their numbers.");
+    put_enum!(into, Stop, "Why a call that reads batches ended.");
+    put_enum!(into, Halt, "Why a comparison of slices with the whole segment ended.");
     let kinds: Vec<_> = ValueKind::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
     let kinds = kinds.iter().map(|(code, name)| (*code, name.as_str(), ""));
-    put_class(into, "ValueKind", "The kinds that options are stored in; a client may send others.", kinds);
+    put_class(
+        into,
+        "ValueKind(IntEnum)",
+        "The kinds that options are stored in; a client may send others.",
+        kinds,
+    );
 }
 
-/// Appends an enum; a row is its code, its name and, if it needs one, its sentence.
+/// Appends an enum, whose head names its base; a row is its code, its name and, if it needs one, its sentence.
 fn put_class<'a>(
     into: &mut String,
-    name: &str,
+    head: &str,
     summary: &str,
     rows: impl Iterator<Item = (u64, &'a str, &'a str)>,
 ) {
-    into.push_str(&format!("\n\nclass {name}(IntEnum):\n    \"\"\"{summary}\"\"\"\n\n"));
+    into.push_str(&format!("\n\nclass {head}:\n    \"\"\"{summary}\"\"\"\n\n"));
     for (code, name, sentence) in rows {
         into.push_str(&format!("    {} = {code}\n", constant(name)));
         if !sentence.is_empty() {

@@ -95,6 +95,10 @@ impl<E: Environment> Environment for Watched<E> {
         self.0.wall()
     }
 
+    fn random(&self, into: &mut [u8]) -> Result<(), IoError> {
+        self.0.random(into)
+    }
+
     fn driver(&self, limits: DriverLimits) -> Result<Self::Driver, IoError> {
         self.0.driver(limits)
     }

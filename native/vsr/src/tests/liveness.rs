@@ -83,6 +83,14 @@ fn a_view_that_begins_fulfils_the_wishes_for_it() {
 }
 
 #[test]
+fn a_wish_for_a_later_view_is_shared() {
+    let mut hand = Hand::backup(&log()[..2], Op(1));
+    silence(&mut hand);
+    hand.hear(2, Message::StartViewChange(StartViewChange { view: View(4), voted: View(1) }));
+    assert_eq!((hand.replica.status(), hand.replica.view()), (Status::ViewChange, View(4)));
+}
+
+#[test]
 fn who_waits_for_no_primary_ignores_its_silence() {
     let log = log();
     let mut primary = Hand::primary(&log[..1]);

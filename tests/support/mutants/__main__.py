@@ -54,8 +54,15 @@ def prepare(campaign: Campaign) -> tuple[Record, list[Mutant]]:
     """The record for the tree as it is now."""
     record, mutants = campaign.load(_ROOT), campaign.list(_ROOT)
     record.follow(mutants)
-    record.save(_ROOT / campaign.path)
+    save(campaign, record)
     return record, mutants
+
+
+def save(campaign: Campaign, record: Record) -> None:
+    """Writes the record, and its score to the page of scores."""
+    record.save(_ROOT / campaign.path)
+    page = _PAGE.read_text(encoding="utf-8")
+    _PAGE.write_text(publish(page, campaign.name, render(record.entries.values())), encoding="utf-8")
 
 
 def judge(campaign: Campaign, record: Record, chosen: list[Mutant], folder: Path) -> None:
@@ -69,22 +76,20 @@ def judge(campaign: Campaign, record: Record, chosen: list[Mutant], folder: Path
         began = time.monotonic()
         verdict = bench.judge(mutant)
         record.settle(mutant, verdict)
-        record.save(_ROOT / campaign.path)
+        save(campaign, record)
         seed = "" if verdict.seed is None else f" by seed {verdict.seed}"
         seconds = time.monotonic() - began
         _say(f"{number} of {len(chosen)}, {seconds:.1f} s: {verdict.outcome}{seed}: {mutant}")
 
 
 def show(campaign: Campaign, record: Record, mutants: list[Mutant]) -> None:
-    """Prints the survivors, then the score, which the page of scores gets too."""
+    """Prints the survivors, then the score."""
     _say(f"\n{campaign.name}: survivors")
     for each in mutants:
         entry = record.entries[each.file, each.name]
         if entry.verdict.outcome is Outcome.SURVIVED:
             _say(f"  {each}" + (f"\n      {entry.note}" if entry.note else ""))
-    table = render(record.entries.values())
-    _say(f"\n{table}\n")
-    _PAGE.write_text(publish(_PAGE.read_text(encoding="utf-8"), campaign.name, table), encoding="utf-8")
+    _say(f"\n{render(record.entries.values())}\n")
 
 
 def _say(text: str) -> None:

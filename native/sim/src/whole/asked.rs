@@ -19,7 +19,7 @@ pub(super) enum Asked {
     GetTopic { topic: u32, standing: Standing },
     Send { place: Place, messages: Vec<u64>, bytes: Vec<usize>, stamp: u64 },
     Poll { place: Place, consumer: u32, from: From, count: u32, auto_commit: bool, readable_to: Option<u64> },
-    Store { place: Place, consumer: u32, offset: u64, quorum: bool },
+    Store { place: Place, consumer: u32, offset: u64, quorum: bool, outlived: bool },
     Get { place: Place, consumer: u32 },
 }
 
@@ -60,7 +60,7 @@ impl Asked {
                 count: *count,
                 auto_commit: *auto_commit,
             },
-            Self::Store { place, consumer, offset, quorum } => Request::StoreOffset {
+            Self::Store { place, consumer, offset, quorum, .. } => Request::StoreOffset {
                 topic: name(&place.topic),
                 partition: place.partition,
                 consumer: *consumer,
@@ -102,6 +102,27 @@ impl Asked {
             && let Some(partition) = model.partition_mut(*place)
         {
             partition.consumers.entry(*consumer).or_default().most = Some(u64::MAX);
+        }
+    }
+
+    /// The process is gone: an answer that arrives all the same promises only what lasts.
+    pub(super) fn outlive(&mut self, model: &mut Model) {
+        if matches!(self, Self::Poll { .. }) {
+            self.lost(model);
+        }
+        match self {
+            Self::Poll { auto_commit, .. } => *auto_commit = false,
+            Self::Store { outlived, .. } => *outlived = true,
+            Self::Login
+            | Self::Ping
+            | Self::CreateStream
+            | Self::CreateTopic { .. }
+            | Self::DeleteTopic { .. }
+            | Self::CreatePartitions { .. }
+            | Self::DeletePartitions { .. }
+            | Self::GetTopic { .. }
+            | Self::Send { .. }
+            | Self::Get { .. } => {}
         }
     }
 
@@ -213,7 +234,8 @@ impl Asked {
                 model.acknowledge(*place, base, messages)?;
             }
             Self::Poll { .. } => self.polled(body, model)?,
-            Self::Store { place, consumer, offset, quorum } => {
+            Self::Store { outlived: true, quorum: false, .. } => {}
+            Self::Store { place, consumer, offset, quorum, .. } => {
                 if let Some(partition) = model.partition_mut(*place) {
                     let stored = partition.consumers.entry(*consumer).or_default();
                     stored.live = stored.live.max(Some(*offset));

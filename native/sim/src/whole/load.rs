@@ -139,7 +139,7 @@ impl Load<'_> {
         let offset = least + self.random.below(readable_to.saturating_sub(least) + 1);
         let stored = partition.consumers.entry(consumer).or_default();
         stored.most = stored.most.max(Some(offset));
-        Some(Asked::Store { place, consumer, offset, quorum: self.random.below(4) > 0 })
+        Some(Asked::Store { place, consumer, offset, quorum: self.random.below(4) > 0, outlived: false })
     }
 }
 

@@ -193,6 +193,11 @@ impl WholeWorld {
         }
         self.leave_process();
         self.model.crashed();
+        for client in &mut self.clients {
+            for (_, asked) in &mut client.pending {
+                asked.outlive(&mut self.model);
+            }
+        }
     }
 
     fn leave_process(&mut self) {

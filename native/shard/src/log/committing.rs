@@ -200,7 +200,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         match PartitionOp::decode(operation, body) {
             Some(Ok(PartitionOp::Offsets(writes))) => ahead.prepared(op.0, writes),
             Some(Ok(PartitionOp::DropGroupOffsets { id })) => ahead.drop_prepared(op.0, id),
-            _ => {}
+            // It will be refused when it is executed.
+            Some(Err(_)) => {}
+            Some(Ok(_)) | None => debug_assert!(false, "{operation:?} overtakes no offset"),
         }
     }
 

@@ -8,7 +8,7 @@ use ng_storage::block::BODY_FRONT;
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchBuilder, MESSAGE_HEADER_BYTES};
 use ng_wire::replica::{Level, LogOperation, Op};
 
-use crate::conditions::FRAME_BYTES_MAX;
+use crate::conditions::{FRAME_BYTES_MAX, MESSAGES_MAX};
 
 /// How long it waits for an answer, in milliseconds, before it asks another node.
 const PATIENCE: u64 = 700;
@@ -173,11 +173,11 @@ impl Client {
     }
 }
 
-/// Up to five messages, the first of this number; as many as a frame takes.
+/// One to [`MESSAGES_MAX`] messages, the first of this number; as many as a frame takes.
 fn batch(number: u128, (least, spread): (u64, u64), random: &mut Random) -> Vec<u8> {
     let mut batch = BatchBuilder::new(1_700_000_000_000_000);
     let mut room = FRAME_BYTES_MAX as usize - BATCH_HEADER_BYTES;
-    for index in 0..=random.below(4) {
+    for index in 0..=random.below(MESSAGES_MAX - 1) {
         let mut payload = number.to_le_bytes().to_vec();
         let bytes = usize::try_from(least + random.below(spread)).unwrap_or(1);
         if index > 0 && room < MESSAGE_HEADER_BYTES + bytes {

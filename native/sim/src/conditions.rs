@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use ng_io::simulated::Random;
 use ng_shard::log::PollLimits;
+use ng_storage::PAGE;
 use ng_storage::journal::Limits as JournalLimits;
 use ng_storage::store::StoreLimits;
 use ng_vsr::{Limits, Timing};
+use ng_wire::batch::MESSAGE_HEADER_BYTES;
 
 /// The largest frame of a simulated node.
 pub(crate) const FRAME_BYTES_MAX: u32 = 32 * 1024;
+
+/// Messages of a batch.
+pub(crate) const MESSAGES_MAX: u64 = 5;
 
 const JOURNAL: JournalLimits = JournalLimits {
     file_bytes: 128 * 1024,
@@ -89,6 +94,16 @@ impl Conditions {
             between_orders: 700,
             expiry: (1_500, 8_000),
         }
+    }
+
+    /// Milliseconds in which journals take in so many batches, even if one shard leads all groups: the smallest holds a few of the
+    /// largest at a time, until a manifest covers them.
+    pub(crate) fn time_in_journals(&self, batches: u64) -> u64 {
+        let (least, spread) = self.payload_bytes;
+        let messages = MESSAGES_MAX * (least + spread + MESSAGE_HEADER_BYTES as u64);
+        let batch_bytes = messages.min(FRAME_BYTES_MAX.into()) + PAGE as u64;
+        let at_a_time = (self.journal.live_bytes_max() / batch_bytes).max(1);
+        batches.div_ceil(at_a_time) * (self.checkpoints.0 + self.checkpoints.1)
     }
 
     /// Everything drawn by itself, so that one thing is scarce while another is plentiful.

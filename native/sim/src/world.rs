@@ -518,7 +518,7 @@ impl World {
 
     /// Nothing new is asked from now on. A metadata machine takes a while for each operation, so the slowest one gets the time
     /// to execute everything that it has not executed yet, one operation for each registrant included. Clients that wait for the
-    /// same group get the time to be answered one pipeline after the other.
+    /// same group get the time to be answered one pipeline after the other, and all of them the time that the journals take for them.
     fn fall_silent(&mut self) {
         if self.plan.drops {
             self.end_dropping();
@@ -531,7 +531,10 @@ impl World {
         });
         let waiting = |group| self.clients.iter().filter(|it| it.group() == group && it.is_waiting()).count();
         let most = self.groups().into_iter().map(waiting).max().unwrap_or(0) as u64;
-        let answers = most.div_ceil(self.plan.conditions.log.pipeline) * ANSWER;
+        let conditions = &self.plan.conditions;
+        let answers = most.div_ceil(conditions.log.pipeline) * ANSWER;
+        let all = self.clients.iter().filter(|client| client.is_waiting()).count() as u64;
+        let answers = answers.max(conditions.time_in_journals(all));
         self.end = self.plan.end + backlogs.max().unwrap_or(0) + answers;
     }
 

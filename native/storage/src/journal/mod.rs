@@ -70,7 +70,8 @@ impl Limits {
     }
 
     /// Bytes of live records up to which new ones are taken: with more, freeing files would move more than it frees.
-    const fn live_bytes_max(&self) -> u64 {
+    #[must_use]
+    pub const fn live_bytes_max(&self) -> u64 {
         (self.files_max as u64 - 3) * self.file_bytes / 2
     }
 }

@@ -121,8 +121,9 @@ fn storms_that_failed_once_hold() {
     assert!(told.is_empty(), "{} fail:\n{}", told.len(), told.join("\n"));
 }
 
-/// Seeds of storms with aims that failed once: power cuts that lost the name of the data directory.
-const FAILED_AIMED: [u64; 3] = [200_710, 201_169, 201_225];
+/// Seeds of storms with aims that failed once: power cuts that lost the name of the data directory; a halted group
+/// that did not say so (401383).
+const FAILED_AIMED: [u64; 4] = [200_710, 201_169, 201_225, 401_383];
 
 #[test]
 fn aimed_storms_that_failed_once_hold() {

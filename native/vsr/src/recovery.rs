@@ -222,6 +222,7 @@ impl Replica {
         }
         if self.status == Status::ViewChange {
             self.blank |= 1 << from;
+            self.decide(effects);
         }
         effects.dropped(Drop::Status);
     }

@@ -84,8 +84,9 @@ impl Replica {
         }
     }
 
-    fn decide(&mut self, effects: &mut Effects) {
-        if self.votes[usize::from(self.me())].is_none() {
+    /// Begins the view if the votes that are here, and the replicas that have none to give, say how.
+    pub(crate) fn decide(&mut self, effects: &mut Effects) {
+        if self.votes.get(usize::from(self.me())).is_none_or(Option::is_none) {
             return;
         }
         match merge(&self.votes, self.quorums) {

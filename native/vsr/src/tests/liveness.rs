@@ -223,12 +223,12 @@ fn what_stays_undecidable_for_good_is_said_so() {
         });
         (said, hand.replica.status())
     };
-    hand.hear(2, Message::DoViewChange(other.clone()));
+    hand.hear(2, Message::DoViewChange(other));
     let own = hand.vote();
     hand.hear(1, Message::DoViewChange(own));
     assert_eq!(undecidable(&hand), (Some((Op(2), false)), Status::ViewChange));
+    // It may be the last thing that is heard before the next view.
     hand.hear(0, Message::Probe(Probe { nonce: 8 }));
-    hand.hear(2, Message::DoViewChange(other));
     assert_eq!(undecidable(&hand), (Some((Op(2), true)), Status::ViewChange));
 }
 

@@ -100,10 +100,11 @@ impl Mailboxes {
         }
     }
 
-    /// Has a bug from now on.
+    /// The same, with a bug from now on.
     #[cfg(feature = "plants")]
-    pub fn plant(&mut self, plant: Option<crate::plant::Plant>) {
-        self.plant = plant;
+    #[must_use]
+    pub fn planted(self, plant: Option<crate::plant::Plant>) -> Self {
+        Self { plant, ..self }
     }
 
     /// How many shards there are.

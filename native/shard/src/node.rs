@@ -15,7 +15,7 @@ use crate::directory;
 use crate::facts::NodeFacts;
 use crate::identity::ShardId;
 use crate::log_ring::event_ring;
-use crate::mailbox::{ShardBell, mesh};
+use crate::mailbox::{Mailboxes, ShardBell, mesh};
 use crate::metadata::MetadataRequests;
 use crate::metrics::MetricsRow;
 use crate::port::{Eventfd, Notices, Port, PythonBell};
@@ -107,15 +107,9 @@ pub fn open<E: Environment>(
     let mut events = Vec::new();
     let mut seats = Vec::new();
     let totals: Arc<[ShardTotals]> = (0..shards).map(|_| ShardTotals::default()).collect();
-    for (mailboxes, metrics) in mesh(shards, settings.mailbox_entries).into_iter().zip(rows) {
+    for (mailboxes, metrics) in all_mailboxes(&settings).into_iter().zip(rows) {
         let (log, reader) = event_ring();
         events.push(reader);
-        #[cfg(feature = "plants")]
-        let mailboxes = {
-            let mut mailboxes = mailboxes;
-            mailboxes.plant(settings.plant);
-            mailboxes
-        };
         let desk = Desk {
             id: ShardId(u16::try_from(seats.len()).expect("shards are counted in a u16")),
             facts: facts.clone(),
@@ -151,6 +145,14 @@ pub fn open<E: Environment>(
     }
     let port = Port { records, submissions, events, notices, bell: python_bell, node: shared.clone() };
     Ok((Node { shared, seats, settings }, port))
+}
+
+/// The mailboxes of each shard.
+fn all_mailboxes(settings: &Settings) -> Vec<Mailboxes> {
+    let all = mesh(settings.shards(), settings.mailbox_entries);
+    #[cfg(feature = "plants")]
+    let all = all.into_iter().map(|mailboxes| mailboxes.planted(settings.plant)).collect();
+    all
 }
 
 fn facts<E: Environment>(

@@ -1,12 +1,11 @@
 //! From what lies on the disk to groups that speak.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
 
 use ng_io::{Driver, Environment, Handle};
 use ng_partition::{Partition, PartitionLimits};
 use ng_storage::data_directory::OpenedShard;
-use ng_storage::home::Home;
+use ng_storage::home::{Home, ShardHome};
 use ng_storage::journal::recovery::{Loss, RecoveredGroup, RecoveredPrepare};
 use ng_storage::journal::{Limits as JournalLimits, PrepareJournal, SlotState};
 use ng_storage::manifest::GroupEntry;
@@ -16,6 +15,7 @@ use ng_storage::record::{RecordHeader, RecordKind};
 use ng_storage::record_body::{InstallBody, OpenBody, ViewBody};
 use ng_storage::store::shell::PlanShell;
 use ng_storage::store::{READERS, SegmentStore, StoreLimits, StoreOwner, Vouched};
+use ng_storage::superblock_writer::SuperblockWriter;
 use ng_vsr::{
     ClientLimits, ClientTable, Directory, Effects, Limits, Record, Recovery, Setup, Ticks, ViewRecord,
 };
@@ -112,11 +112,16 @@ impl<E: Environment, M> LogParts<E, M> {
     }
 }
 
-/// Writes the manifests of a journal whose superblock is open already.
-fn manifest_shell(first_token: u64, superblock: PathBuf, open: Handle) -> PlanShell {
+/// What writes the manifests of a journal whose superblock is open already.
+fn manifest_parts(
+    first_token: u64,
+    home: ShardHome,
+    superblocks: SuperblockWriter,
+    open: Handle,
+) -> (ManifestWriter, PlanShell) {
     let mut shell = PlanShell::new(first_token, 1, 4, false);
-    shell.keep(superblock, open);
-    shell
+    shell.keep(home.superblock(), open);
+    (ManifestWriter::new(home, superblocks), shell)
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
@@ -192,9 +197,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     ) -> Self {
         let now = ticks(driver.now());
         let first_block = shard.recovered.next_sequence();
-        let manifest_shell =
-            manifest_shell(files.manifest_token, shard.home.superblock(), shard.superblock_file);
-        let writer = ManifestWriter::new(shard.home, shard.superblocks);
+        let (writer, manifest_shell) =
+            manifest_parts(files.manifest_token, shard.home, shard.superblocks, shard.superblock_file);
         let mut journal_effects = Vec::new();
         let journal = PrepareJournal::resume(
             shard.superblock.journal,

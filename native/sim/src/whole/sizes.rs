@@ -38,14 +38,7 @@ impl Sizes {
             flush_bytes: size(random, 4 << 10, 64 << 10),
             flush_delay: Duration::from_millis(log_uniform(random, 10, 500)),
         };
-        let memory = MemoryParts {
-            poll_cache: if random.below(4) == 0 { 0 } else { size(random, 4 << 10, 16 << 20) },
-            poll_reads: size(random, 64 << 10, 4 << 20),
-            replies: size(random, 256 << 10, 4 << 20),
-            unflushed: size(random, 128 << 10, 4 << 20),
-            connections: size(random, 64 << 10, 1 << 20),
-            spares: size(random, 1 << 10, 1 << 20),
-        };
+        let memory = memory(random);
         let mailbox_entries = size(random, 1, 64);
         let engine = EngineSettings {
             backend: Backend::Posix,
@@ -100,6 +93,17 @@ impl Sizes {
             piece_max: size(random, 64, 64 << 10),
         };
         Self { settings, surroundings, weather }
+    }
+}
+
+fn memory(random: &mut Random) -> MemoryParts {
+    MemoryParts {
+        poll_cache: if random.below(4) == 0 { 0 } else { size(random, 4 << 10, 16 << 20) },
+        poll_reads: size(random, 64 << 10, 4 << 20),
+        replies: size(random, 256 << 10, 4 << 20),
+        unflushed: size(random, 128 << 10, 4 << 20),
+        connections: size(random, 64 << 10, 1 << 20),
+        spares: size(random, 1 << 10, 1 << 20),
     }
 }
 

@@ -157,7 +157,14 @@ impl Asked {
             | Self::DeletePartitions { topic, .. } => {
                 self.not_changed(*topic, error, model);
             }
-            _ => {}
+            Self::CreateStream
+            | Self::Login
+            | Self::Ping
+            | Self::GetTopic { .. }
+            | Self::Send { .. }
+            | Self::Poll { .. }
+            | Self::Store { .. }
+            | Self::Get { .. } => {}
         }
         let is_missing = matches!(
             error,
@@ -172,7 +179,14 @@ impl Asked {
             | Self::Poll { place, .. }
             | Self::Store { place, .. }
             | Self::Get { place, .. } => model.must_exist(*place),
-            _ => true,
+            Self::Login
+            | Self::Ping
+            | Self::CreateStream
+            | Self::CreateTopic { .. }
+            | Self::DeleteTopic { .. }
+            | Self::CreatePartitions { .. }
+            | Self::DeletePartitions { .. }
+            | Self::GetTopic { .. } => true,
         };
         if is_busy || (is_missing && !must_exist) {
             return Ok(());
@@ -219,14 +233,12 @@ impl Asked {
             }
             Self::GetTopic { topic, standing } => {
                 let topic = model.topic(*topic);
-                match (standing, topic.standing) {
-                    (Standing::Exists, Standing::Exists) if body.is_empty() => {
-                        return Err(format!("topic {} is gone", topic.name));
-                    }
-                    (Standing::Gone, _) if !body.is_empty() => {
-                        return Err(format!("topic {} is there again", topic.name));
-                    }
-                    _ => {}
+                let stayed = (*standing, topic.standing) == (Standing::Exists, Standing::Exists);
+                if stayed && body.is_empty() {
+                    return Err(format!("topic {} is gone", topic.name));
+                }
+                if *standing == Standing::Gone && !body.is_empty() {
+                    return Err(format!("topic {} is there again", topic.name));
                 }
             }
             Self::Send { place, messages, .. } => {

@@ -151,13 +151,15 @@ impl Client {
             return Err(format!("client {} gets {reply:?} for request {request}, {asked:?}", self.number));
         }
         let done = asked.answered(&reply.answer, model)?;
-        match (&asked, &reply.answer) {
-            (Asked::Login, Answer::Done(body)) => {
+        let logs_in = matches!(asked, Asked::Login);
+        match &reply.answer {
+            Answer::Done(body) if logs_in => {
                 let session = reply::session(body).map_err(|fault| format!("a session: {fault:?}"))?;
                 self.session = Some(session);
             }
-            (Asked::Login, _) | (_, Answer::Evicted(_)) => self.disconnect(model),
-            _ => {}
+            Answer::Refused(_) if logs_in => self.disconnect(model),
+            Answer::Evicted(_) => self.disconnect(model),
+            Answer::Done(_) | Answer::Refused(_) => {}
         }
         Ok(done)
     }

@@ -204,14 +204,11 @@ impl Model {
     fn learn(&mut self, place: Place, offset: u64, message: u64) -> Result<(), String> {
         let name = self.topic(place.topic).name.clone();
         let Some(partition) = self.partition_mut(place) else { return Ok(()) };
-        match partition.messages.insert(offset, message) {
-            Some(before) if before != message => {
-                return Err(format!(
-                    "offset {offset} of {name}/{} is message {message}, and was {before}",
-                    place.partition
-                ));
-            }
-            _ => {}
+        if let Some(before) = partition.messages.insert(offset, message).filter(|before| *before != message) {
+            return Err(format!(
+                "offset {offset} of {name}/{} is message {message}, and was {before}",
+                place.partition
+            ));
         }
         if let Some(other) = partition.offsets.insert(message, offset).filter(|other| *other != offset) {
             return Err(format!(

@@ -1,4 +1,4 @@
-"""Which shard of a node a group lives on; `native/shard/src/log/owner.rs` is the other half."""
+"""Which shard of a node a group lives on; `native/replication/src/owner.rs` is the other half."""
 
 from typing import Final
 

@@ -6,7 +6,7 @@ use ng_wire::primitive::{Reader, put_str32};
 use ng_wire::table::segment_order::AdoptionEnd as Code;
 
 use crate::identity::ShardId;
-use crate::log::{Adoption, AdoptionEnd};
+use ng_replication::{Adoption, AdoptionEnd};
 
 /// An order to adopt files into one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use ng_wire::primitive::{Reader, put_u32, put_u64, put_u128};
 use ng_wire::table::segment_order::CutEnd as Code;
 
 use crate::identity::ShardId;
-use crate::log::CutEnd;
+use ng_replication::CutEnd;
 
 /// Segments told of in one record.
 const SEGMENTS_PER_RECORD: usize = 1024;

@@ -43,7 +43,6 @@ use crate::enrolment::Asker;
 use crate::facts::{IGGY_VERSION, NODE_NAME, NodeFacts};
 use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, Decided, PartitionRequest, Secret};
 use crate::identity::ShardId;
-use crate::log::{LogRequest, Polled, Ticket};
 use crate::log_ring::EventLog;
 use crate::log_ticket::Asking;
 use crate::mailbox::Mailboxes;
@@ -55,6 +54,7 @@ use crate::route;
 use crate::routes::Routes;
 use crate::totals::ShardTotals;
 use crate::trash::TrashLink;
+use ng_replication::{LogRequest, Polled, Ticket};
 
 /// Clients can make frames drop; the counter has them all, the log one in this time.
 const DROPS_TOLD_EVERY: Duration = Duration::from_secs(1);

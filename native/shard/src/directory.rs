@@ -21,12 +21,14 @@ use ng_wire::table::exit_status::ExitStatus;
 
 use crate::ending::Ending;
 use crate::identity::ShardId;
-use crate::log::owner::{METADATA, owner};
-use crate::log::{FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog};
 use crate::log_pace::LogPace;
 use crate::memory_parts::MemoryParts;
 use crate::metadata::MetadataPlane;
 use crate::settings::Settings;
+use ng_replication::owner::{METADATA, owner};
+use ng_replication::{
+    FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog,
+};
 
 /// The log of a shard of this process.
 pub type NodeLog<E> = ShardLog<E, MetadataPlane>;
@@ -159,7 +161,10 @@ impl<E: Environment> Directory<E> {
         let started = ShardLog::start(parts, driver);
         let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &state))?;
         log.set_retention_limits(self.retention);
-        log.set_poll_limits(PollLimits::within(&self.memory));
+        log.set_poll_limits(PollLimits {
+            cache_bytes: self.memory.poll_cache,
+            ..PollLimits::reading(self.memory.poll_reads)
+        });
         log.set_spare_bytes_max(self.memory.spares / 2);
         Ok(log)
     }

@@ -7,7 +7,7 @@ use ng_storage::boot::BootError;
 use ng_wire::table::exit_status::ExitStatus;
 use thiserror::Error;
 
-use crate::log::{Fatal, LogRefusal};
+use ng_replication::{Fatal, LogRefusal};
 
 /// The end of a process that nobody asked to stop.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -11,10 +11,10 @@ use ng_wire::replica::{Level, LogOperation};
 
 use crate::frame::{Answer, ClientAnswer};
 use crate::identity::ShardId;
-use crate::log::owner::METADATA;
-use crate::log::{LogAnswer, LogRequest, Ticket};
 use crate::log_ticket::Asking;
 use crate::tickets::Tickets;
+use ng_replication::owner::METADATA;
+use ng_replication::{LogAnswer, LogRequest, Ticket};
 
 /// Requests in the log at a time: fewer than its pipeline takes.
 const UNDER_WAY_MAX: usize = 32;

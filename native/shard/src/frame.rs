@@ -16,10 +16,10 @@ use ng_wire::table::operation::Operation;
 use crate::adoption::{AdoptOrder, ToldAdoption};
 use crate::cutting::{CutOrder, ToldCut};
 use crate::identity::ShardId;
-use crate::log::{Consumer, Poll, Polled};
 use crate::metadata::RowsUpdate;
 use crate::reconcile::{ReconcileAnswers, ReconcileOp};
 use crate::routes::PublishedFigures;
+use ng_replication::{Consumer, Poll, Polled};
 
 /// One entry of a mailbox. Requests and answers are boxed, so that an entry stays within one cache line.
 #[derive(Debug)]

@@ -20,7 +20,6 @@ pub mod fault;
 pub mod frame;
 pub mod host;
 pub mod identity;
-pub mod log;
 pub mod log_pace;
 pub mod log_ring;
 pub mod log_ticket;

@@ -1,6 +1,6 @@
 //! Whom an answer of the log is for: a tag within its ticket.
 
-use crate::log::Ticket;
+use ng_replication::Ticket;
 
 /// The bits of a ticket between its row, of which there are far fewer, and its generation.
 const SHIFT: u32 = 28;

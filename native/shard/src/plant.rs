@@ -1,6 +1,6 @@
 //! Known bugs that a simulation can plant in a node, to see that its judges find them.
 
-use crate::log;
+use ng_replication as log;
 
 /// A bug that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,11 +22,11 @@ use crate::facts::NodeFacts;
 use crate::frame::{Answer, Ask, ClientAnswer, ClientRequest, EndedSession, Secret};
 use crate::host::HostFigures;
 use crate::identity::ShardId;
-use crate::log::{LogAnswer, LogRequest, Ticket};
 use crate::record::{Record, RecordWriter, RingFull};
 use crate::sessions::is_accepted;
 use crate::tickets::Tickets;
 use crate::totals::ShardTotals;
+use ng_replication::{LogAnswer, LogRequest, Ticket};
 
 /// Capacities of the registry.
 #[derive(Clone, Copy, Debug)]

@@ -143,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::log::owner::METADATA;
+    use ng_replication::owner::METADATA;
 
     const SLOTS: u32 = 3;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ng_wire::table::setting::{ConsumerHold, EngineSettings, SettingsError};
 
-use crate::log::{OffsetHold, RetentionLimits};
 use crate::log_pace::LogPace;
 use crate::memory_parts::MemoryParts;
+use ng_replication::{OffsetHold, RetentionLimits};
 
 /// No mailbox is smaller than this, however many shards share the capacity that is set.
 const MAILBOX_ENTRIES_MIN: usize = 64;

@@ -1,6 +1,6 @@
 //! At the end every node has made the same of what was executed.
 
-use ng_shard::log::owner::METADATA;
+use ng_replication::owner::METADATA;
 
 use crate::judges::Verdict;
 use crate::node::Shard;

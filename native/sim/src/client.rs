@@ -2,8 +2,8 @@
 
 use ng_io::Chunk;
 use ng_io::simulated::Random;
-use ng_shard::log::owner::METADATA;
-use ng_shard::log::{LogAnswer, LogRequest, Ticket};
+use ng_replication::owner::METADATA;
+use ng_replication::{LogAnswer, LogRequest, Ticket};
 use ng_storage::block::BODY_FRONT;
 use ng_wire::batch::{BATCH_HEADER_BYTES, BatchBuilder, MESSAGE_HEADER_BYTES};
 use ng_wire::replica::{Level, LogOperation, Op};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ng_io::simulated::Random;
-use ng_shard::log::PollLimits;
+use ng_replication::PollLimits;
 use ng_storage::PAGE;
 use ng_storage::journal::Limits as JournalLimits;
 use ng_storage::store::StoreLimits;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ng_io::simulated::Random;
-use ng_shard::log::owner::METADATA;
-use ng_shard::log::{Keeping, LogRequest, OffsetHold, RetentionLimits, Ticket};
+use ng_replication::owner::METADATA;
+use ng_replication::{Keeping, LogRequest, OffsetHold, RetentionLimits, Ticket};
 use ng_wire::replica::{Level, LogOperation, PartitionOp};
 
 use crate::node::{MILLI, Node};

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use ng_io::simulated::{Random, SimulatedClock, SimulatedDriver};
 use ng_io::{Completion, Driver, Environment, SimulatedEnvironment, Wait};
-use ng_shard::log::owner::owner;
-use ng_shard::log::{LogRequest, Outgoing, ShardLog, Ticket};
+use ng_replication::owner::owner;
+use ng_replication::{LogRequest, Outgoing, ShardLog, Ticket};
 
 use crate::boot::{self, Refused};
 use crate::plan::Plan;

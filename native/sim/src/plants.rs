@@ -87,7 +87,7 @@ impl Plant {
     /// Where the bug is.
     #[cfg(feature = "plants")]
     pub(crate) const fn place(self) -> ng_shard::plant::Plant {
-        use ng_shard::log::Plant::{
+        use ng_replication::Plant::{
             HastyStop, Journal, KeptEntry, Partition, Replica, StaleOffsets, Store, TruncateOnDamage,
         };
         use ng_shard::plant::Plant as Node;

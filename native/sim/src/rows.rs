@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ng_shard::log::{Executed, MetadataMachine};
+use ng_replication::{Executed, MetadataMachine};
 use ng_wire::replica::{LogOperation, PrepareHeader};
 
 /// Rows by key, each with how often it was changed.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ng_io::Environment as _;
 use ng_io::simulated::{Faults, NetworkFaults, Random, SimulatedClock, SimulatedNetwork};
-use ng_shard::log::owner::METADATA;
-use ng_shard::log::{Fatal, LogAnswer, LogRequest, Outgoing, Ticket};
+use ng_replication::owner::METADATA;
+use ng_replication::{Fatal, LogAnswer, LogRequest, Outgoing, Ticket};
 use ng_wire::replica::Op;
 
 use crate::aims::{Aiming, Step};

@@ -19,7 +19,7 @@ _RECORDS: Final = Path("native/mutants")
 _VSR: Final = ("native/vsr/src/**",)
 _REST: Final = (
     "native/partition/src/**",
-    "native/shard/src/log/**",
+    "native/replication/src/**",
     "native/storage/src/journal/**",
     *(
         f"native/storage/src/store/{name}.rs"

@@ -15,7 +15,7 @@ use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use super::reads::absent;
 use super::{Decision, Desk, WaitingPoll};
 use crate::frame::{Answer, ClientAnswer, ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
-use crate::log::{Consumer, Poll, PollStrategy};
+use ng_replication::{Consumer, Poll, PollStrategy};
 
 /// A frame with messages that is shorter is copied out of its memory: kept with that, it would hold more than it is worth.
 const KEPT_FRAME_BYTES_MIN: u32 = 32 * 1024;

@@ -8,7 +8,7 @@ use ng_net::ConnectionId;
 use ng_wire::frame::RequestHeader;
 
 use crate::frame::Place;
-use crate::log::Poll;
+use ng_replication::Poll;
 
 /// Polls that wait on one shard. One more is told to try again.
 const WAITING_MAX: usize = 4096;

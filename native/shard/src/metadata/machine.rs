@@ -14,9 +14,9 @@ use thiserror::Error;
 use super::applied::Applied;
 use super::rows::RowsUpdate;
 use crate::identity::ShardId;
-use crate::log::{Executed, MetadataMachine};
 use crate::record::{Record, RingFull};
 use crate::sessions::Sessions;
+use ng_replication::{Executed, MetadataMachine};
 
 /// Operations that are taken at a time, and their bytes. What is behind them waits in the journal.
 const TAKEN_MAX: usize = 64;
@@ -253,7 +253,7 @@ mod tests {
     use ng_wire::replica::Op;
 
     use super::*;
-    use crate::log::owner::METADATA;
+    use ng_replication::owner::METADATA;
 
     fn header(operation: LogOperation, op: u64) -> PrepareHeader {
         PrepareHeader {

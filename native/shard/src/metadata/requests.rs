@@ -14,9 +14,9 @@ use super::machine::Decision;
 use crate::enrolment::Asker;
 use crate::frame::{Answer, ClientAnswer, Decided};
 use crate::identity::ShardId;
-use crate::log::owner::METADATA;
-use crate::log::{LogAnswer, LogRequest};
 use crate::tickets::Tickets;
+use ng_replication::owner::METADATA;
+use ng_replication::{LogAnswer, LogRequest};
 
 /// Commands that wait for the log or for their partitions, of all clients together.
 const WAITING_MAX: usize = 4096;

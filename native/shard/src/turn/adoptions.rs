@@ -8,8 +8,8 @@ use crate::adoption::{AdoptOrder, ToldAdoption};
 use crate::ending::Ending;
 use crate::frame::{PlaneFrame, ShardFrame};
 use crate::identity::ShardId;
-use crate::log::AdoptionEnd;
 use crate::record::Record;
+use ng_replication::AdoptionEnd;
 
 impl<E: Environment> Shard<E> {
     /// An order of the control plane for a shard.

@@ -8,8 +8,8 @@ use crate::cutting::{CutOrder, ToldCut};
 use crate::ending::Ending;
 use crate::frame::{PlaneFrame, ShardFrame};
 use crate::identity::ShardId;
-use crate::log::CutEnd;
 use crate::record::Record;
+use ng_replication::CutEnd;
 
 impl<E: Environment> Shard<E> {
     /// An order of the control plane for a shard.

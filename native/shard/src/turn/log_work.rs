@@ -5,10 +5,10 @@ use ng_io::Environment;
 use super::Shard;
 use crate::ending::Ending;
 use crate::frame::EndedSession;
-use crate::log::{LogAnswer, Outgoing, Ticket};
 use crate::log_ticket::Asking;
 use crate::register::Registry;
 use crate::route;
+use ng_replication::{LogAnswer, Outgoing, Ticket};
 
 impl<E: Environment> Shard<E> {
     /// Asks the log for what waits for it, turns it, and heeds what it says.

@@ -15,11 +15,11 @@ use super::Shard;
 use super::damaged::Damaged;
 use crate::frame::{Answer, ClientAnswer, PartitionAsk, PartitionRequest, Place};
 use crate::identity::ShardId;
-use crate::log::{self, Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
 use crate::log_ticket::Asking;
 use crate::reconcile::{ReconcileAnswers, ReconcileOp};
 use crate::routes::Route;
 use crate::tickets::Tickets;
+use ng_replication::{Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
 
 /// As whom the control plane asks the log of a partition. Nobody, which is zero, is not answered.
 const CONTROL_PLANE: u128 = u128::MAX;
@@ -251,7 +251,7 @@ impl<E: Environment> Shard<E> {
     }
 
     /// Tells every shard how a partition of this one stands.
-    pub(super) fn publish_figures(&self, group: u64, figures: log::PartitionFigures) {
+    pub(super) fn publish_figures(&self, group: u64, figures: ng_replication::PartitionFigures) {
         if let Some(route) = self.desk.routes.of(group).filter(|route| route.owner == self.desk.id) {
             let figures = PartitionFigures {
                 segments: u32::try_from(figures.segments).unwrap_or(u32::MAX),

@@ -17,13 +17,13 @@ use super::Shard;
 use crate::ending::Ending;
 use crate::frame::{Orders, PlaneFrame, ShardFrame, ToldFates};
 use crate::identity::ShardId;
-use crate::log::Keeping;
-use crate::log::owner::{METADATA, owner};
 use crate::metadata::{Applied, RowsUpdate};
 use crate::pending_builds::PendingBuilds;
 use crate::reconcile::{ReconcileAnswers, ReconcileOp};
 use crate::record::Record;
 use crate::routes::{PublishedFigures, Route};
+use ng_replication::Keeping;
+use ng_replication::owner::{METADATA, owner};
 
 /// Partitions of which the figures are told in one turn.
 const FIGURES_PER_TURN: usize = 256;

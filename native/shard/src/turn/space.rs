@@ -7,8 +7,8 @@ use ng_wire::table::event::Event;
 use ng_wire::table::metric::{Cell, Metric};
 
 use super::Shard;
-use crate::log::DiskFigures;
 use crate::trash::TrashFigures;
+use ng_replication::DiskFigures;
 
 /// Producers refuse to be discouraged; the counter has every send, the log one line in this time.
 const TOLD_EVERY: Duration = Duration::from_secs(60);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ng_io::simulated::{Fuse, Random};
-use ng_shard::log::Outgoing;
+use ng_replication::Outgoing;
 
 use super::aim::{Aim, Strike};
 use super::step::Step;

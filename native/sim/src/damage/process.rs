@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ng_io::simulated::SimulatedClock;
 use ng_io::{Chunk, Environment};
-use ng_shard::log::owner::METADATA;
-use ng_shard::log::{
+use ng_replication::owner::METADATA;
+use ng_replication::{
     Keeping, LogAnswer, LogRequest, OffsetHold, Outgoing, Poll, PollRefusal, Polled, RetentionLimits, Ticket,
 };
 use ng_wire::replica::{LogOperation, Op};

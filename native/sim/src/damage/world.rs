@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ng_io::simulated::Random;
-use ng_shard::log::owner::{METADATA, owner};
-use ng_shard::log::{LogAnswer, LogRequest, Poll, PollStrategy, Ticket};
+use ng_replication::owner::{METADATA, owner};
+use ng_replication::{LogAnswer, LogRequest, Poll, PollStrategy, Ticket};
 use ng_storage::segments_file::parse_file_name;
 use ng_wire::batch::BatchBuilder;
 use ng_wire::replica::{ConsumerKind, Level, LogOperation, OffsetWrite, Op, offsets_body};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ng_shard::log::GroupStatus;
+use ng_replication::GroupStatus;
 use ng_vsr::Status;
 use ng_wire::replica::Op;
 

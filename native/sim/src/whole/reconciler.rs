@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ng_shard::log::owner::owner;
+use ng_replication::owner::owner;
 use ng_wire::primitive::{Malformed, Reader, put_u8, put_u64};
 use ng_wire::table::reconcile::ReconcileKind;
 

@@ -1,0 +1,53 @@
+//! Prepares of other nodes for which the journal had no room: asked for again once it has, for what was lost on the way is asked
+//! for only when a timer is due. A log that takes in a pipeline faster than the journal frees files goes on at the pace of the
+//! journal then, not of the timer.
+
+use std::collections::BTreeMap;
+
+use ng_io::Environment;
+use ng_vsr::Event;
+use ng_wire::replica::Op;
+
+use crate::host::{ShardLog, Work};
+use crate::machine::MetadataMachine;
+
+/// The oldest prepare of each group that was turned away.
+#[derive(Debug, Default)]
+pub(crate) struct TurnedAway {
+    oldest: BTreeMap<u64, Prepare>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Prepare {
+    op: Op,
+    body_bytes: usize,
+}
+
+impl TurnedAway {
+    pub(crate) fn add(&mut self, group: u64, op: Op, body_bytes: usize) {
+        let oldest = self.oldest.entry(group).or_insert(Prepare { op, body_bytes });
+        if op < oldest.op {
+            *oldest = Prepare { op, body_bytes };
+        }
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Tells the replicas for whose prepares there is room now.
+    pub(crate) fn ask_for_turned_away(&mut self) {
+        if self.turned_away.oldest.is_empty() {
+            return;
+        }
+        let oldest = std::mem::take(&mut self.turned_away.oldest);
+        for (id, Prepare { op, body_bytes }) in oldest {
+            if !self.groups.contains_key(&id) {
+                continue;
+            }
+            if self.has_room_for_prepare(id, op, body_bytes) {
+                self.work.push_back(Work { group: id, event: Event::RoomAgain, body: None, ticket: None });
+            } else {
+                self.turned_away.add(id, op, body_bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Offsets that count at once and come into the log a little later: with the next batch, after 100 ms, or when the log is
+//! about to stop.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ng_io::Environment;
+use ng_partition::{Applied, Effect as Change, OffsetsAhead, Partition, PartitionState};
+use ng_vsr::Ticks;
+use ng_wire::replica::{ConsumerKind, Level, LogOperation, OffsetRefusal, Op, PartitionOp, offsets_body};
+
+use crate::group::{Group, Turn};
+use crate::host::ShardLog;
+use crate::machine::{Machine, MetadataMachine};
+use crate::poll::request::Consumer;
+use crate::replicate::request::LogRequest;
+
+/// How long an offset stays ahead of the log, if that has room for it.
+const DELAY: Ticks = 100;
+
+/// Whose offset it is, as the log names it.
+type Owner = (ConsumerKind, u64);
+
+/// What is ahead of the logs of a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Committing {
+    ahead: BTreeMap<u64, OffsetsAhead>,
+    /// When which group's is proposed; each group stands in both or in none.
+    due: BTreeSet<(Ticks, u64)>,
+    due_of: BTreeMap<u64, Ticks>,
+}
+
+impl Committing {
+    pub(crate) fn deadline(&self) -> Option<Ticks> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    fn remind(&mut self, group: u64, at: Ticks) {
+        if let Some(before) = self.due_of.insert(group, at) {
+            self.due.remove(&(before, group));
+        }
+        self.due.insert((at, group));
+    }
+
+    fn changed(&mut self, group: u64, now: Ticks) {
+        if !self.due_of.contains_key(&group) {
+            self.remind(group, now + DELAY);
+        }
+    }
+
+    fn take_due(&mut self, now: Ticks) -> Option<u64> {
+        let (at, group) = self.due.first().copied().filter(|(at, _)| *at <= now)?;
+        self.due.remove(&(at, group));
+        self.due_of.remove(&group);
+        Some(group)
+    }
+
+    /// Whether nothing waits for its turn.
+    fn is_settled(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    /// Everything is due now.
+    fn hasten(&mut self, now: Ticks) {
+        for (group, at) in &mut self.due_of {
+            self.due.remove(&(*at, *group));
+            *at = now.min(*at);
+            self.due.insert((*at, *group));
+        }
+    }
+
+    pub(crate) fn forget(&mut self, group: u64) {
+        self.ahead.remove(&group);
+        if let Some(at) = self.due_of.remove(&group) {
+            self.due.remove(&(at, group));
+        }
+    }
+}
+
+/// A partition that this node leads, and the last operation of its log.
+fn led(groups: &BTreeMap<u64, Box<Group>>, id: u64) -> Option<(&Partition, u64)> {
+    let group = groups.get(&id).filter(|group| group.replica.is_primary())?;
+    match &group.machine {
+        Machine::Partition(partition, _) => Some((partition, group.replica.head().0)),
+        Machine::Metadata => None,
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// The offset that counts as stored for a consumer of a partition.
+    #[must_use]
+    pub fn stored_offset(&self, group: u64, (kind, id): Consumer) -> Option<u64> {
+        let state = self.partition(group)?;
+        let owner = (kind, id.into());
+        match self.committing.ahead.get(&group) {
+            Some(ahead) => ahead.visible(state, owner),
+            None => state.offsets.get(&owner).copied(),
+        }
+    }
+
+    /// Every offset that counts as stored in a partition, and for whom.
+    pub(crate) fn stored_offsets<'a>(
+        &'a self,
+        group: u64,
+        state: &'a PartitionState,
+    ) -> impl Iterator<Item = (Owner, u64)> + 'a {
+        let ahead = self.committing.ahead.get(&group);
+        let fresh = ahead.into_iter().flat_map(OffsetsAhead::owners);
+        let fresh = fresh.filter(|owner| !state.offsets.contains_key(owner));
+        state.offsets.keys().copied().chain(fresh).filter_map(move |owner| {
+            let offset = match ahead {
+                Some(ahead) => ahead.visible(state, owner),
+                None => state.offsets.get(&owner).copied(),
+            };
+            Some((owner, offset?))
+        })
+    }
+
+    /// Stores an offset for a consumer that does not wait for the log, or drops it. `None` if this shard has no such
+    /// partition, or does not lead it.
+    pub fn store_ahead(
+        &mut self,
+        group: u64,
+        (kind, id): Consumer,
+        offset: Option<u64>,
+    ) -> Option<Result<(), OffsetRefusal>> {
+        let (partition, head) = led(&self.groups, group)?;
+        let ahead = self.committing.ahead.entry(group).or_default();
+        let stored = ahead.store(partition.state(), partition.limits(), (kind, id.into()), offset, head);
+        if stored.is_ok() && offset.is_some() {
+            self.retention.readers.saw(group, (kind, id.into()), self.now);
+        }
+        self.ahead_changed(group);
+        Some(stored)
+    }
+
+    /// A poll of this generation has answered messages up to an offset.
+    pub(crate) fn commit_ahead(&mut self, group: u64, (kind, id): Consumer, generation: u64, offset: u64) {
+        let Some((partition, head)) = led(&self.groups, group) else { return };
+        if partition.state().purge_generation == generation {
+            let ahead = self.committing.ahead.entry(group).or_default();
+            let owner = (kind, id.into());
+            if ahead.advance(partition.state(), partition.limits(), owner, offset, head) {
+                self.retention.readers.saw(group, owner, self.now);
+            }
+            self.ahead_changed(group);
+        }
+    }
+
+    fn ahead_changed(&mut self, group: u64) {
+        match self.committing.ahead.get(&group) {
+            Some(ahead) if ahead.is_empty() => self.committing.forget(group),
+            Some(ahead) if ahead.is_fresh() => self.committing.changed(group, self.now),
+            _ => {}
+        }
+    }
+
+    /// Proposes what has been ahead for long enough.
+    pub(crate) fn tend_offsets(&mut self) {
+        while let Some(group) = self.committing.take_due(self.now) {
+            if !self.propose_offsets(group) {
+                // A stop does not outlast many delays.
+                let delay = if self.is_stopping() { 1 } else { DELAY };
+                self.committing.remind(group, self.now + delay);
+            }
+        }
+    }
+
+    /// Proposes what is ahead of a log, if anything is. False if there is no room for it now.
+    pub(crate) fn propose_offsets(&mut self, group: u64) -> bool {
+        let fresh = self.committing.ahead.get(&group).filter(|ahead| ahead.is_fresh());
+        let Some(writes) = fresh.map(OffsetsAhead::writes) else { return true };
+        if led(&self.groups, group).is_none() {
+            self.committing.forget(group);
+            return true;
+        }
+        let request = LogRequest {
+            group,
+            client: 0,
+            session: 0,
+            request: 0,
+            operation: LogOperation::Offsets,
+            level: Level::Replicated,
+            body: offsets_body(&writes).into(),
+        };
+        let taken = self.prepare(None, request).is_ok();
+        if let Some(ahead) = self.committing.ahead.get_mut(&group).filter(|_| taken) {
+            ahead.proposed();
+        }
+        taken
+    }
+
+    /// Whether no offset is ahead of a log that was not proposed to it.
+    pub(crate) fn offsets_are_proposed(&self) -> bool {
+        self.committing.is_settled()
+    }
+
+    /// A client's operation was prepared: what it overtakes is not proposed behind it.
+    pub(crate) fn offsets_prepared(&mut self, group: u64, operation: LogOperation, op: Op, body: &[u8]) {
+        let Some(ahead) = self.committing.ahead.get_mut(&group) else { return };
+        match PartitionOp::decode(operation, body) {
+            Some(Ok(PartitionOp::Offsets(writes))) => ahead.prepared(op.0, writes),
+            Some(Ok(PartitionOp::DropGroupOffsets { id })) => ahead.drop_prepared(op.0, id),
+            // It will be refused when it is executed.
+            Some(Err(_)) => {}
+            Some(Ok(_)) | None => debug_assert!(false, "{operation:?} overtakes no offset"),
+        }
+    }
+
+    /// The log is about to stop: nothing shall be ahead of it.
+    pub(crate) fn hasten_offsets(&mut self) {
+        self.committing.hasten(self.now);
+    }
+
+    /// An operation was executed: what it overtook is not ahead any more.
+    pub(crate) fn offsets_follow(&mut self, id: u64, op: Op, applied: &Applied, body: &[u8]) {
+        self.readers_follow(id, applied, body);
+        let Some(ahead) = self.committing.ahead.get_mut(&id) else { return };
+        match applied {
+            Applied::Done(Change::Purge { .. }) => return self.committing.forget(id),
+            Applied::Done(Change::Offsets { refused }) => {
+                if let Some(Ok(PartitionOp::Offsets(writes))) =
+                    PartitionOp::decode(LogOperation::Offsets, body)
+                {
+                    ahead.executed(op.0, writes, refused);
+                }
+            }
+            Applied::Done(Change::DropGroupOffsets { .. }) => {
+                if let Some(Ok(PartitionOp::DropGroupOffsets { id })) =
+                    PartitionOp::decode(LogOperation::DropGroupOffsets, body)
+                {
+                    ahead.group_dropped(op.0, id);
+                }
+            }
+            _ => return,
+        }
+        self.ahead_changed(id);
+    }
+
+    /// An operation was executed: who stored an offset with it was here, and who dropped one holds nothing back.
+    fn readers_follow(&mut self, id: u64, applied: &Applied, body: &[u8]) {
+        let readers = &mut self.retention.readers;
+        match applied {
+            Applied::Done(Change::Purge { .. }) => readers.forget_all(id),
+            Applied::Done(Change::Offsets { refused }) => {
+                let decoded = PartitionOp::decode(LogOperation::Offsets, body);
+                let Some(Ok(PartitionOp::Offsets(writes))) = decoded else { return };
+                for (index, write) in (0..).zip(writes.iter()) {
+                    match write.offset {
+                        None => readers.forget(id, (write.kind, write.id)),
+                        Some(_) if refused.iter().any(|refused| refused.index == index) => {}
+                        Some(_) => readers.saw(id, (write.kind, write.id), self.now),
+                    }
+                }
+            }
+            Applied::Done(Change::DropGroupOffsets { .. }) => {
+                let decoded = PartitionOp::decode(LogOperation::DropGroupOffsets, body);
+                if let Some(Ok(PartitionOp::DropGroupOffsets { id: owner })) = decoded {
+                    readers.forget(id, (ConsumerKind::Group, owner));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it again.
+    pub(crate) fn offsets_turn(&mut self, id: u64, turn: Turn) {
+        match (turn, self.committing.ahead.get_mut(&id)) {
+            (_, None) | (Turn::Same | Turn::Adrift, _) => {}
+            (Turn::Follows(_), _) => self.committing.forget(id),
+            (Turn::Leads, Some(ahead)) => {
+                ahead.propose_again();
+                self.committing.changed(id, self.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Known bugs that the simulator can plant, to see that its judges find them. Without the feature `plants` a build has
+//! none.
+
+#[cfg(feature = "plants")]
+use ng_io::Environment;
+use ng_partition::Partition;
+use ng_storage::journal::PrepareJournal;
+use ng_storage::journal::recovery::{Loss, RecoveredGroup};
+use ng_storage::store::SegmentStore;
+use ng_vsr::{Directory, Effects, Replica, Setup, Ticks, UnsoundSetup};
+
+#[cfg(feature = "plants")]
+use crate::durability::recovery::{LogParts, LogRefusal};
+#[cfg(feature = "plants")]
+use crate::host::ShardLog;
+#[cfg(feature = "plants")]
+use crate::machine::MetadataMachine;
+
+/// A bug that can be planted.
+#[cfg(feature = "plants")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// In every replica.
+    Replica(ng_vsr::Plant),
+    /// In every partition.
+    Partition(ng_partition::Plant),
+    /// In the journal.
+    Journal(ng_storage::journal::Plant),
+    /// In the store of segments.
+    Store(ng_storage::store::Plant),
+    /// What the journal lost, and every view of which the body is lost, counts as never written; so does, in every vote, a
+    /// prepare whose body is lost.
+    TruncateOnDamage,
+    /// An offset that is ahead of the log is proposed behind an operation that overtakes it.
+    StaleOffsets,
+    /// An orderly stop does not wait for offsets that are ahead of the log.
+    HastyStop,
+    /// A manifest that is being collected keeps a group that ends meanwhile.
+    KeptEntry,
+}
+
+/// Which bug is planted in a shard's log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Planted {
+    #[cfg(feature = "plants")]
+    bug: Option<Plant>,
+}
+
+#[cfg(feature = "plants")]
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Like [`ShardLog::start`], with a bug from the first moment on.
+    pub fn start_planted(
+        parts: LogParts<E, M>,
+        driver: &E::Driver,
+        bug: Option<Plant>,
+    ) -> Result<Self, LogRefusal> {
+        Self::start_with(parts, driver, Planted { bug })
+    }
+}
+
+#[cfg(feature = "plants")]
+impl Planted {
+    pub(crate) fn in_journal(self, journal: &mut PrepareJournal) {
+        if let Some(Plant::Journal(bug)) = self.bug {
+            journal.plant(bug);
+        }
+    }
+
+    pub(crate) const fn in_store(self, store: &mut SegmentStore) {
+        if let Some(Plant::Store(bug)) = self.bug {
+            store.plant(bug);
+        }
+    }
+
+    pub(crate) fn open_replica(
+        self,
+        setup: Setup,
+        directory: Directory,
+        nonce: u64,
+        now: Ticks,
+        effects: &mut Effects,
+    ) -> Result<Replica, UnsoundSetup> {
+        let bug = match self.bug {
+            Some(Plant::Replica(bug)) => Some(bug),
+            Some(Plant::TruncateOnDamage) => Some(ng_vsr::Plant::TruncateOnDamage),
+            _ => None,
+        };
+        Replica::open_planted(setup, directory, nonce, now, bug, effects)
+    }
+
+    pub(crate) fn deny_damage(self, found: &mut [RecoveredGroup], losses: &mut Vec<Loss>) {
+        if self.bug == Some(Plant::TruncateOnDamage) {
+            losses.clear();
+            found.iter_mut().for_each(|group| group.damaged.clear());
+        }
+    }
+
+    pub(crate) fn marks_overtaken_offsets(self) -> bool {
+        self.bug != Some(Plant::StaleOffsets)
+    }
+
+    pub(crate) fn stop_waits_for_offsets(self) -> bool {
+        self.bug != Some(Plant::HastyStop)
+    }
+
+    pub(crate) fn leaves_out_ended_groups(self) -> bool {
+        self.bug != Some(Plant::KeptEntry)
+    }
+
+    pub(crate) fn in_partition(self, partition: Partition) -> Partition {
+        match self.bug {
+            Some(Plant::Partition(bug)) => partition.with(bug),
+            _ => partition,
+        }
+    }
+}
+
+#[cfg(not(feature = "plants"))]
+#[allow(clippy::unused_self, reason = "the shape of the build that can plant bugs")]
+impl Planted {
+    pub(crate) const fn in_journal(self, _journal: &mut PrepareJournal) {}
+
+    pub(crate) const fn in_store(self, _store: &mut SegmentStore) {}
+
+    pub(crate) fn open_replica(
+        self,
+        setup: Setup,
+        directory: Directory,
+        nonce: u64,
+        now: Ticks,
+        effects: &mut Effects,
+    ) -> Result<Replica, UnsoundSetup> {
+        Replica::open(setup, directory, nonce, now, effects)
+    }
+
+    pub(crate) const fn deny_damage(self, _found: &mut [RecoveredGroup], _losses: &mut Vec<Loss>) {}
+
+    pub(crate) const fn marks_overtaken_offsets(self) -> bool {
+        true
+    }
+
+    pub(crate) const fn stop_waits_for_offsets(self) -> bool {
+        true
+    }
+
+    pub(crate) const fn leaves_out_ended_groups(self) -> bool {
+        true
+    }
+
+    pub(crate) const fn in_partition(self, partition: Partition) -> Partition {
+        partition
+    }
+}

@@ -1,0 +1,173 @@
+//! Which shards of the other nodes live. Any byte from one counts.
+
+use ng_vsr::Ticks;
+
+use crate::owner::owner;
+
+/// One other node, as far as it was heard of.
+#[derive(Clone, Debug, Default)]
+struct Peer {
+    /// Its shards, once one of them said how many there are.
+    shards: Vec<Pair>,
+    /// When the node itself was first expected to speak.
+    since: Ticks,
+    silent: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    heard: Ticks,
+    incarnation: u64,
+    silent: bool,
+}
+
+/// A part of a node from which nothing comes any more: the groups led there need another primary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Silent {
+    pub(crate) node: u8,
+    /// The shard and how many there are; `None`: nothing was ever heard of the node.
+    pub(crate) shard: Option<(u16, u16)>,
+}
+
+impl Silent {
+    /// Whether a group whose primary is on this node is led from the silent part.
+    pub(crate) fn leads(&self, group: u64) -> bool {
+        self.shard.is_none_or(|(shard, shards)| owner(group, shards) == shard)
+    }
+}
+
+/// Everything heard of the other nodes.
+#[derive(Debug)]
+pub(crate) struct Pairs {
+    peers: Vec<Peer>,
+    patience: Ticks,
+    /// Before this moment nothing falls silent that is not yet.
+    quiet_before: Ticks,
+}
+
+impl Pairs {
+    pub(crate) fn new(nodes: u8, patience: Ticks, now: Ticks) -> Self {
+        let peers = vec![Peer { since: now, ..Peer::default() }; usize::from(nodes)];
+        Self { peers, patience, quiet_before: now }
+    }
+
+    /// A beat came; what it ends, if it comes from another life than the one before.
+    pub(crate) fn beat(
+        &mut self,
+        node: u8,
+        (shard, shards): (u16, u16),
+        incarnation: u64,
+        now: Ticks,
+    ) -> Option<Silent> {
+        let peer = self.peers.get_mut(usize::from(node))?;
+        if peer.shards.len() != usize::from(shards) {
+            let unheard = Pair { heard: now, incarnation: 0, silent: false };
+            peer.shards = vec![unheard; usize::from(shards)];
+            self.quiet_before = 0;
+        }
+        self.quiet_before = self.quiet_before.min(now + self.patience);
+        let pair = peer.shards.get_mut(usize::from(shard))?;
+        let restarted = pair.incarnation != 0 && incarnation > pair.incarnation;
+        *pair = Pair { heard: now, incarnation: incarnation.max(pair.incarnation), silent: false };
+        restarted.then_some(Silent { node, shard: Some((shard, shards)) })
+    }
+
+    /// A frame about a group came.
+    pub(crate) fn heard(&mut self, node: u8, group: u64, now: Ticks) {
+        let Some(peer) = self.peers.get_mut(usize::from(node)) else { return };
+        self.quiet_before = self.quiet_before.min(now + self.patience);
+        let shards = u16::try_from(peer.shards.len()).unwrap_or(u16::MAX);
+        match peer.shards.get_mut(usize::from(owner(group, shards))) {
+            Some(pair) => {
+                pair.heard = now;
+                pair.silent = false;
+            }
+            None => {
+                peer.since = now;
+                peer.silent = false;
+            }
+        }
+    }
+
+    /// Whether the part of a node that a group would be led from is silent.
+    pub(crate) fn is_silent(&self, node: u8, group: u64) -> bool {
+        let Some(peer) = self.peers.get(usize::from(node)) else { return true };
+        let shards = u16::try_from(peer.shards.len()).unwrap_or(u16::MAX);
+        match peer.shards.get(usize::from(owner(group, shards))) {
+            Some(pair) => pair.silent,
+            None => peer.silent,
+        }
+    }
+
+    /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no group, and none
+    /// while all of them have been heard of lately.
+    pub(crate) fn fallen_silent(&mut self, me: u8, now: Ticks, into: &mut Vec<Silent>) {
+        if now < self.quiet_before {
+            return;
+        }
+        let mut earliest = Ticks::MAX;
+        for (node, peer) in (0_u8..).zip(&mut self.peers).filter(|(node, _)| *node != me) {
+            if peer.shards.is_empty() && !peer.silent {
+                let ends = peer.since + self.patience;
+                if now >= ends {
+                    peer.silent = true;
+                    into.push(Silent { node, shard: None });
+                } else {
+                    earliest = earliest.min(ends);
+                }
+            }
+            let shards = u16::try_from(peer.shards.len()).unwrap_or(u16::MAX);
+            for (shard, pair) in (0_u16..).zip(&mut peer.shards).filter(|(_, pair)| !pair.silent) {
+                let ends = pair.heard + self.patience;
+                if now >= ends {
+                    pair.silent = true;
+                    into.push(Silent { node, shard: Some((shard, shards)) });
+                } else {
+                    earliest = earliest.min(ends);
+                }
+            }
+        }
+        self.quiet_before = earliest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn silent(pairs: &mut Pairs, now: Ticks) -> Vec<Silent> {
+        let mut found = Vec::new();
+        pairs.fallen_silent(0, now, &mut found);
+        found
+    }
+
+    #[test]
+    fn a_node_that_never_spoke_is_silent_as_a_whole_and_once() {
+        let mut pairs = Pairs::new(3, 400, 0);
+        assert_eq!(silent(&mut pairs, 399), []);
+        let whole = |node| Silent { node, shard: None };
+        assert_eq!(silent(&mut pairs, 400), [whole(1), whole(2)]);
+        assert_eq!(silent(&mut pairs, 900), []);
+        assert!(pairs.is_silent(1, 7));
+    }
+
+    #[test]
+    fn one_shard_of_a_node_falls_silent_and_speaks_again() {
+        let mut pairs = Pairs::new(2, 400, 0);
+        pairs.beat(1, (0, 2), 1, 10);
+        pairs.beat(1, (1, 2), 1, 300);
+        assert_eq!(silent(&mut pairs, 500), [Silent { node: 1, shard: Some((0, 2)) }]);
+        pairs.beat(1, (0, 2), 1, 600);
+        assert_eq!(silent(&mut pairs, 699), []);
+        assert!(!pairs.is_silent(1, crate::owner::METADATA));
+    }
+
+    #[test]
+    fn a_restart_is_noticed_though_nothing_was_silent() {
+        let mut pairs = Pairs::new(2, 400, 0);
+        assert_eq!(pairs.beat(1, (0, 1), 3, 0), None);
+        assert_eq!(pairs.beat(1, (0, 1), 3, 100), None);
+        assert_eq!(pairs.beat(1, (0, 1), 4, 200), Some(Silent { node: 1, shard: Some((0, 1)) }));
+        assert_eq!(pairs.beat(1, (0, 1), 3, 300), None, "a late beat of the life before");
+    }
+}

@@ -1,0 +1,10 @@
+//! From requests and frames to committed operations: what goes into a replica, and what its effects do.
+//!
+//! Start with [`step`]. These modules may use [`crate::durability`] and [`crate::segments`]; they never read a file.
+
+pub(crate) mod heartbeat;
+pub(crate) mod liveness;
+pub(crate) mod request;
+pub(crate) mod send;
+pub(crate) mod step;
+pub(crate) mod timer_wheel;

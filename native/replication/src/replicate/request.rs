@@ -1,0 +1,277 @@
+//! What comes in: requests of clients, frames of other nodes.
+
+use ng_io::{Chunk, Environment, WallMicros};
+use ng_partition::{StampRefusal, Stamper};
+use ng_storage::record_body::ViewBody;
+use ng_vsr::{Event, Request};
+use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, SUFFIX_MAX, body_checksum};
+use ng_wire::table::error::ErrorCode;
+
+use crate::group::{Body, Ticket};
+use crate::host::{ShardLog, Work};
+use crate::machine::{Machine, MetadataMachine};
+use crate::outbox::{LogAnswer, Outgoing};
+use crate::owner::METADATA;
+
+/// Bytes of the journal that batches leave to everything else: whatever producers do while the disk is full, a topic can be
+/// deleted or purged.
+const KEPT_FROM_BATCHES: usize = 256 << 10;
+
+/// A request for the log of a group.
+#[derive(Clone, Debug)]
+pub struct LogRequest {
+    /// The group.
+    pub group: u64,
+    /// Who asks; zero for the cluster itself.
+    pub client: u128,
+    /// The client's session; looked at in the metadata group only.
+    pub session: u64,
+    /// The number of the request.
+    pub request: u64,
+    /// What is asked.
+    pub operation: LogOperation,
+    /// How it is acknowledged.
+    pub level: Level,
+    /// The body; that of a batch is not stamped yet.
+    pub body: Chunk,
+}
+
+/// Who takes an operation in.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    Primary,
+    Backup,
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// The time at which requests come in from now on. A turn of the log tells it, too.
+    pub const fn tell_time(&mut self, wall: WallMicros) {
+        self.wall = wall;
+    }
+
+    /// Takes a request; the answer comes out under its ticket, in this turn or a later one.
+    pub fn request(&mut self, ticket: Ticket, request: LogRequest) {
+        let id = request.group;
+        if let Err(answer) = self.prepare(Some(ticket), request) {
+            if answer == LogAnswer::Busy {
+                self.counts.busy += 1;
+            }
+            debug_assert!(self.groups.contains_key(&id) || answer == LogAnswer::NoGroup);
+            self.outgoing.push_back(Outgoing::Answer { ticket, answer });
+        }
+    }
+
+    /// Gives a request to the replica. A batch takes along what is ahead of the log.
+    pub(crate) fn prepare(&mut self, ticket: Option<Ticket>, request: LogRequest) -> Result<(), LogAnswer> {
+        let LogRequest { group: id, client, session, request, operation, level, mut body } = request;
+        let group = self.groups.get(&id).ok_or(LogAnswer::NoGroup)?;
+        if !group.replica.is_primary() {
+            return Err(LogAnswer::NotPrimary);
+        }
+        let head = group.replica.head();
+        let admits = group.replica.admits();
+        let has_room = self.has_room(id, head.next(), body.len())
+            && (operation != LogOperation::Batch
+                || self.leaves_room(id, head.next(), body.len(), self.kept_from_batches()));
+        self.hurry_checkpoint(id, head.next(), Role::Primary);
+        if !has_room {
+            self.journal.make_room();
+        }
+        if self.is_too_far_ahead(id, head.next(), Role::Primary) || !admits || !has_room {
+            return Err(LogAnswer::Busy);
+        }
+        if id != METADATA {
+            self.stamp(id, head, operation, &mut body)?;
+        }
+        let overtakes = matches!(operation, LogOperation::Offsets | LogOperation::DropGroupOffsets);
+        if overtakes && ticket.is_some() && id != METADATA && self.planted.marks_overtaken_offsets() {
+            self.offsets_prepared(id, operation, head.next(), &body);
+        }
+        let (body_check, checksum) = body_checksum(operation, &body);
+        let event = Event::Request(Request {
+            client,
+            session: self.op_of_session(id, operation, session),
+            request,
+            operation: operation.code(),
+            level,
+            timestamp: self.wall.0,
+            body_checksum: checksum,
+            body_check,
+            body_bytes: u32::try_from(body.len())
+                .map_err(|_| LogAnswer::Invalid(ErrorCode::CommandLengthError))?,
+        });
+        self.step(Work { group: id, event, body: Some(Body::new(body)), ticket });
+        if operation == LogOperation::Batch {
+            self.propose_offsets(id);
+        }
+        Ok(())
+    }
+
+    fn kept_from_batches(&self) -> usize {
+        KEPT_FROM_BATCHES.min(self.journal.body_bytes_max() / 4)
+    }
+
+    /// Whether the journal has room for a body of so many bytes and `kept` more.
+    fn leaves_room(&self, id: u64, next: Op, bytes: usize, kept: usize) -> bool {
+        let (live, live_max) = self.journal.live_bytes();
+        self.has_room(id, next, (bytes + kept).min(self.journal.body_bytes_max()))
+            && live + (bytes + kept) as u64 <= live_max
+    }
+
+    /// Whether a prepare of another node finds room. Only the operation that comes next may take what is left for the largest
+    /// one: a journal full of operations that cannot be committed without it would stay full.
+    pub(crate) fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
+        let comes_next = || self.groups.get(&id).is_none_or(|group| op <= group.replica.lacks_from());
+        self.leaves_room(id, op, bytes, self.journal.body_bytes_max())
+            || self.has_room(id, op, bytes) && comes_next()
+    }
+
+    /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`], and the journal takes
+    /// no larger body than it can keep.
+    pub(crate) fn listed_max(&self) -> u64 {
+        ViewBody::headers_in(self.journal.body_bytes_max()).min(SUFFIX_MAX) as u64
+    }
+
+    /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all of them, and
+    /// the view that follows is a record with that list. A primary stops earlier than a backup: what is under way when the
+    /// limit is reached, and what a new view adds, has to fit, too.
+    fn is_too_far_ahead(&self, group: u64, op: Op, role: Role) -> bool {
+        self.ahead(group, op) > self.ahead_max(role)
+    }
+
+    /// Has a manifest written without delay when half of the operations that may be ahead are: a manifest moves what a start
+    /// has of the group, so the limit is not reached.
+    fn hurry_checkpoint(&mut self, group: u64, op: Op, role: Role) {
+        if self.ahead(group, op) > self.ahead_max(role) / 2 {
+            self.checkpoint.hurried = true;
+        }
+    }
+
+    /// Operations between what a start has of a group and an operation of it.
+    fn ahead(&self, group: u64, op: Op) -> u64 {
+        self.groups.get(&group).map_or(0, |group| op.since(group.kept))
+    }
+
+    fn ahead_max(&self, role: Role) -> u64 {
+        let listed = self.listed_max();
+        match role {
+            Role::Primary => listed - listed / 8,
+            Role::Backup => listed - listed / 16,
+        }
+    }
+
+    /// The op of the login by which the log knows a session; none that ever was for a number that was passed over.
+    fn op_of_session(&self, id: u64, operation: LogOperation, session: u64) -> u64 {
+        if id != METADATA || operation == LogOperation::Register {
+            return session;
+        }
+        session.checked_sub(self.sessions_passed_over).unwrap_or(u64::MAX)
+    }
+
+    /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is executed: until
+    /// then the next offset is not known.
+    fn stamp(
+        &mut self,
+        id: u64,
+        head: Op,
+        operation: LogOperation,
+        body: &mut [u8],
+    ) -> Result<(), LogAnswer> {
+        let now = self.wall.0;
+        let batch = operation == LogOperation::Batch;
+        let Some(group) = self.groups.get_mut(&id) else { return Err(LogAnswer::NoGroup) };
+        let executed = group.replica.commit_min();
+        let Machine::Partition(partition, stamper) = &mut group.machine else {
+            return Err(LogAnswer::Unsupported);
+        };
+        if stamper.is_none() {
+            if executed < head {
+                return Err(LogAnswer::Busy);
+            }
+            *stamper = Some(Stamper::begin(partition));
+        }
+        let Some(stamper) = stamper else { return Err(LogAnswer::Busy) };
+        if let Some(index) = group.index {
+            stamper.call_partition(index);
+        }
+        if batch {
+            return stamper
+                .stamp(body, now)
+                .map(drop)
+                .map_err(|refusal| LogAnswer::Invalid(status(&refusal)));
+        }
+        stamper.follow(operation, body);
+        Ok(())
+    }
+
+    /// Takes a frame of another node.
+    pub fn receive(&mut self, from: u8, bytes: &[u8]) {
+        let Ok((frame, body)) = Frame::decode(bytes) else {
+            self.counts.dropped += 1;
+            return;
+        };
+        if frame.cluster != self.identity.cluster || frame.replica != from || from >= self.identity.nodes {
+            self.counts.dropped += 1;
+            return;
+        }
+        match frame.content {
+            Content::Beat(beat) => self.hear_beat(from, &beat),
+            Content::Message(message) => {
+                self.pairs.heard(from, frame.group, self.now);
+                self.hear(from, frame.group, frame.epoch, message, body);
+            }
+            Content::NotOpen => self.hear_of_opening(from, frame.group, Event::NotOpen { from }),
+            Content::Opened => self.hear_of_opening(from, frame.group, Event::Opened { from }),
+            Content::FetchState(fetch) => self.serve_state(from, frame.group, &fetch),
+            Content::StateChunk(chunk) => self.take_state(from, frame.group, &chunk, body),
+        }
+    }
+
+    /// Another node has the group, or not yet.
+    fn hear_of_opening(&mut self, from: u8, group: u64, event: Event) {
+        self.pairs.heard(from, group, self.now);
+        self.work.push_back(Work { group, event, body: None, ticket: None });
+    }
+
+    fn hear(&mut self, from: u8, id: u64, epoch: u32, message: Message, body: &[u8]) {
+        let Some(group) = self.groups.get(&id) else {
+            self.say(from, id, epoch, Content::NotOpen, None);
+            return;
+        };
+        if group.epoch != epoch {
+            self.counts.dropped += 1;
+            return;
+        }
+        let mut kept = None;
+        if let Message::Prepare(prepare) = &message {
+            let header = prepare.header;
+            if !self.has_room_for_prepare(id, header.op, body.len()) {
+                self.journal.make_room();
+                self.turned_away.add(id, header.op, body.len());
+                self.counts.dropped_full += 1;
+                return;
+            }
+            if !header.verifies(body) {
+                self.counts.dropped += 1;
+                return;
+            }
+            self.hurry_checkpoint(id, header.op, Role::Backup);
+            if self.is_too_far_ahead(id, header.op, Role::Backup) {
+                self.counts.dropped_full += 1;
+                return;
+            }
+            kept = Some(Self::share(body.to_vec()));
+        }
+        let event = Event::Message { from, message };
+        self.work.push_back(Work { group: id, event, body: kept, ticket: None });
+    }
+}
+
+/// What a producer is told of a batch that is not taken.
+fn status(refusal: &StampRefusal) -> ErrorCode {
+    match refusal {
+        StampRefusal::Malformed(refusal) => refusal.status(),
+        StampRefusal::TooLarge { .. } | StampRefusal::Numbers => ErrorCode::InvalidCommand,
+        StampRefusal::Fenced => ErrorCode::ResourceNotFound,
+    }
+}

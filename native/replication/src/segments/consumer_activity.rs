@@ -1,0 +1,107 @@
+//! When consumers that keep an offset were last seen: what they have not read yet may not go.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use ng_vsr::Ticks;
+use ng_wire::replica::ConsumerKind;
+
+/// For how long the stored offset of a consumer keeps messages that it has not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffsetHold {
+    /// Not at all.
+    Never,
+    /// As long as it is stored.
+    Always,
+    /// As long as the consumer was seen within so many milliseconds.
+    Seen(Ticks),
+}
+
+type Reader = (u64, ConsumerKind, u64);
+
+/// Consumers with a stored offset, by group. Each entry stands for one, so that there are not more than there are offsets.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    /// Nobody was seen in an earlier life; whoever stored an offset then may still come.
+    since: Ticks,
+    seen: BTreeMap<Reader, Ticks>,
+}
+
+impl Readers {
+    pub(crate) const fn new(now: Ticks) -> Self {
+        Self { since: now, seen: BTreeMap::new() }
+    }
+
+    /// A consumer with a stored offset was here.
+    pub(crate) fn saw(&mut self, group: u64, (kind, id): (ConsumerKind, u64), now: Ticks) {
+        self.seen.insert((group, kind, id), now);
+    }
+
+    /// Its offset is not stored any more.
+    pub(crate) fn forget(&mut self, group: u64, (kind, id): (ConsumerKind, u64)) {
+        self.seen.remove(&(group, kind, id));
+    }
+
+    /// No offset of a group is stored any more.
+    pub(crate) fn forget_all(&mut self, group: u64) {
+        let gone: Vec<Reader> = self.seen.range(all_of(group)).map(|(reader, _)| *reader).collect();
+        for reader in gone {
+            self.seen.remove(&reader);
+        }
+    }
+
+    /// Whether the stored offset of a consumer holds messages back.
+    pub(crate) fn holds(
+        &self,
+        hold: OffsetHold,
+        group: u64,
+        (kind, id): (ConsumerKind, u64),
+        now: Ticks,
+    ) -> bool {
+        match hold {
+            OffsetHold::Never => false,
+            OffsetHold::Always => true,
+            OffsetHold::Seen(within) => {
+                let seen = self.seen.get(&(group, kind, id)).copied().unwrap_or(self.since);
+                now.saturating_sub(seen) < within
+            }
+        }
+    }
+}
+
+const fn all_of(group: u64) -> RangeInclusive<Reader> {
+    (group, ConsumerKind::Consumer, 0)..=(group, ConsumerKind::Group, u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: (ConsumerKind, u64) = (ConsumerKind::Consumer, 1);
+    const TWO: (ConsumerKind, u64) = (ConsumerKind::Group, 1);
+
+    #[test]
+    fn a_consumer_holds_while_it_comes() {
+        let mut readers = Readers::new(100);
+        let within = OffsetHold::Seen(50);
+        assert!(readers.holds(within, 7, ONE, 149), "it may have been here before the start");
+        assert!(!readers.holds(within, 7, ONE, 150));
+        readers.saw(7, ONE, 140);
+        assert!(readers.holds(within, 7, ONE, 189) && !readers.holds(within, 7, ONE, 190));
+        assert!(!readers.holds(within, 7, TWO, 160) && !readers.holds(within, 8, ONE, 160));
+        assert!(readers.holds(OffsetHold::Always, 7, TWO, u64::MAX));
+        assert!(!readers.holds(OffsetHold::Never, 7, ONE, 140));
+    }
+
+    #[test]
+    fn who_stores_nothing_is_forgotten() {
+        let mut readers = Readers::new(0);
+        for (group, reader) in [(7, ONE), (7, TWO), (8, ONE), (6, TWO)] {
+            readers.saw(group, reader, 10);
+        }
+        readers.forget(7, ONE);
+        assert_eq!(readers.seen.len(), 3);
+        readers.forget_all(7);
+        assert_eq!(readers.seen.keys().map(|(group, ..)| *group).collect::<Vec<_>>(), [6, 8]);
+    }
+}

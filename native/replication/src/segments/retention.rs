@@ -1,0 +1,254 @@
+//! What makes messages go: their age, too many of them, or a client that says so. Each time the primary proposes up to which
+//! offset, so that every replica lets go of the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ng_io::Environment;
+use ng_vsr::Ticks;
+use ng_wire::replica::{Level, LogOperation, PartitionOp};
+
+use crate::group::Ticket;
+use crate::host::ShardLog;
+use crate::machine::MetadataMachine;
+use crate::outbox::{LogAnswer, Outgoing};
+use crate::replicate::request::LogRequest;
+use crate::segments::consumer_activity::{OffsetHold, Readers};
+use crate::segments::policy::{Keeping, first_behind};
+
+/// Groups looked at in one turn.
+const LOOKS_PER_TURN: usize = 16;
+
+/// When and how far messages go, the same for every partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetentionLimits {
+    /// Milliseconds between two looks at a partition; without them no messages go by themselves.
+    pub period: Option<Ticks>,
+    /// What the stored offset of a consumer holds back.
+    pub hold: OffsetHold,
+}
+
+impl Default for RetentionLimits {
+    fn default() -> Self {
+        Self { period: Some(60_000), hold: OffsetHold::Seen(24 * 60 * 60 * 1_000) }
+    }
+}
+
+/// A client that wants segments deleted, whose partition is being opened.
+#[derive(Debug)]
+struct Deletion {
+    ticket: Ticket,
+    client: u128,
+    count: u32,
+    level: Level,
+}
+
+/// What is kept of a shard's partitions for how long. Those that keep everything have no place in it.
+#[derive(Debug)]
+pub(crate) struct Retention {
+    limits: RetentionLimits,
+    keeping: BTreeMap<u64, Keeping>,
+    /// When which group is looked at; each group stands in both or in none.
+    due: BTreeSet<(Ticks, u64)>,
+    due_of: BTreeMap<u64, Ticks>,
+    pub(crate) readers: Readers,
+    /// By group, while that is being opened.
+    deletions: BTreeMap<u64, Vec<Deletion>>,
+}
+
+impl Retention {
+    pub(crate) fn new(now: Ticks) -> Self {
+        Self {
+            limits: RetentionLimits::default(),
+            keeping: BTreeMap::new(),
+            due: BTreeSet::new(),
+            due_of: BTreeMap::new(),
+            readers: Readers::new(now),
+            deletions: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Ticks> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// When a group that was looked at now is looked at again.
+    fn later(&self, now: Ticks) -> Ticks {
+        now.saturating_add(self.limits.period.unwrap_or(Ticks::MAX))
+    }
+
+    /// Looks at a group at a moment, unless it is looked at before.
+    fn look_at(&mut self, group: u64, at: Ticks) {
+        if !self.keeping.contains_key(&group) || self.due_of.get(&group).is_some_and(|due| *due <= at) {
+            return;
+        }
+        self.not_due(group);
+        self.due_of.insert(group, at);
+        self.due.insert((at, group));
+    }
+
+    fn not_due(&mut self, group: u64) {
+        if let Some(at) = self.due_of.remove(&group) {
+            self.due.remove(&(at, group));
+        }
+    }
+
+    fn take_due(&mut self, now: Ticks) -> Option<u64> {
+        let (_, group) = self.due.first().copied().filter(|(at, _)| *at <= now)?;
+        self.not_due(group);
+        Some(group)
+    }
+
+    fn forget(&mut self, group: u64) -> Vec<Deletion> {
+        self.not_due(group);
+        self.keeping.remove(&group);
+        self.readers.forget_all(group);
+        self.deletions.remove(&group).unwrap_or_default()
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Sets when and how far messages go.
+    pub const fn set_retention_limits(&mut self, limits: RetentionLimits) {
+        self.retention.limits = limits;
+    }
+
+    /// How long the messages of a partition are kept from now on. The partition may be opened later.
+    pub fn keep(&mut self, group: u64, keeping: Keeping) {
+        self.storing.store.set_segment_bytes(group, keeping.segment_bytes);
+        let Some(period) = self.retention.limits.period.filter(|_| keeping.is_limited()) else {
+            self.retention.keeping.remove(&group);
+            self.retention.not_due(group);
+            return;
+        };
+        if self.retention.keeping.insert(group, keeping) != Some(keeping) {
+            // Spread over a period: at a start all of them come at once.
+            self.retention.look_at(group, self.now + 1 + group % period.max(1));
+        }
+    }
+
+    /// A partition is no more: nothing of it is kept.
+    pub fn keep_nothing(&mut self, group: u64) {
+        self.storing.store.forget_segment_bytes(group);
+        for Deletion { ticket, .. } in self.retention.forget(group) {
+            self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
+        }
+    }
+
+    /// Lets so many of the oldest sealed segments of a partition go, as far as no consumer needs them; the answer comes out
+    /// under its ticket.
+    pub fn delete_segments(&mut self, ticket: Ticket, group: u64, client: u128, count: u32, level: Level) {
+        let deletion = Deletion { ticket, client, count, level };
+        if !self.groups.contains_key(&group) {
+            self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::NoGroup });
+            return;
+        }
+        if self.storing.store.is_open(group) || self.is_untouched(group) {
+            self.delete_now(group, &deletion);
+            return;
+        }
+        self.retention.deletions.entry(group).or_default().push(deletion);
+        self.open_segments(group);
+    }
+
+    fn delete_now(&mut self, group: u64, deletion: &Deletion) {
+        let Deletion { ticket, client, count, level } = *deletion;
+        let needed = self.needed_behind(group);
+        let spans = self.storing.store.spans(group);
+        let first = spans.and_then(|spans| first_behind(spans, count, needed)).unwrap_or(0);
+        self.request(ticket, truncation(group, client, level, first));
+    }
+
+    /// The segments of a group were opened.
+    pub(crate) fn retention_opened(&mut self, group: u64) {
+        let state = self.partition(group).map(|state| (state.purge_generation, state.first_offset));
+        if let Some((generation, first_offset)) = state.filter(|(_, first_offset)| *first_offset > 0) {
+            // The manifest may know of a truncation that the segments do not know of.
+            let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+            store.truncate_prefix(group, generation, first_offset, effects);
+        }
+        for deletion in self.retention.deletions.remove(&group).unwrap_or_default() {
+            self.delete_now(group, &deletion);
+        }
+        self.retention.look_at(group, self.now);
+    }
+
+    /// The segments of a group cannot be read: nobody can say which there are.
+    pub(crate) fn retention_damaged(&mut self, group: u64) {
+        for Deletion { ticket, .. } in self.retention.deletions.remove(&group).unwrap_or_default() {
+            self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Busy });
+        }
+    }
+
+    /// Segments were sealed, or went: there may be more to do.
+    pub(crate) fn segments_changed(&mut self, group: u64) {
+        self.retention.look_at(group, self.now);
+    }
+
+    /// Messages came: they, or those before them, will have to go some time.
+    pub(crate) fn messages_came(&mut self, group: u64) {
+        self.retention.look_at(group, self.retention.later(self.now));
+    }
+
+    /// Looks at the groups that are due.
+    pub(crate) fn tend_retention(&mut self) {
+        for _ in 0..LOOKS_PER_TURN {
+            let Some(group) = self.retention.take_due(self.now) else { return };
+            self.look_at_segments(group);
+        }
+    }
+
+    fn look_at_segments(&mut self, group: u64) {
+        let Some(keeping) = self.retention.keeping.get(&group).copied() else { return };
+        if self.is_untouched(group) {
+            return;
+        }
+        let later = self.retention.later(self.now);
+        let leads = self.groups.get(&group).is_some_and(|group| group.replica.is_primary());
+        if !leads {
+            self.retention.look_at(group, later);
+            return;
+        }
+        let (now, needed) = (self.wall.0, self.needed_behind(group));
+        let held = self.storing.store.figures(group);
+        let (bytes, messages) = held.map_or((0, 0), |figures| (figures.bytes, figures.messages));
+        let Some(spans) = self.storing.store.spans(group) else {
+            // Whether opened by this or by a batch, the group is looked at when it is open.
+            self.open_segments(group);
+            self.retention.look_at(group, later);
+            return;
+        };
+        let mut ends = self.storing.store.spans(group).into_iter().flatten();
+        let first_segment = ends.next();
+        let rolls = keeping.rolls(ends.next_back().or(first_segment), now);
+        drop(ends);
+        let first = keeping.first_to_keep(spans, bytes, needed, now);
+        let due_in = keeping.due_in(first_segment, now).map(|micros| self.now + micros / 1_000 + 1);
+        if rolls {
+            self.storing.store.roll(group, &mut self.storing.effects);
+        }
+        // Nobody says when what is in memory alone has come to the disk, where its age counts.
+        let is_on_its_way = first_segment.is_none() && messages > 0;
+        let is_too_much = bytes > keeping.bytes_max;
+        if let Some(first) = first {
+            // What is not taken now is proposed again; what is taken leads to the next look.
+            self.prepare(None, truncation(group, 0, Level::Replicated, first)).ok();
+        }
+        if let Some(at) = due_in.or((is_too_much || is_on_its_way).then_some(later)) {
+            self.retention.look_at(group, at.max(later));
+        }
+    }
+
+    /// The lowest offset that is stored for a consumer who still comes: it has not read what is behind it.
+    fn needed_behind(&self, group: u64) -> Option<u64> {
+        let state = self.partition(group)?;
+        let Retention { limits, readers, .. } = &self.retention;
+        let holds = |(kind, id): (_, u64)| readers.holds(limits.hold, group, (kind, id), self.now);
+        self.stored_offsets(group, state).filter(|(owner, _)| holds(*owner)).map(|(_, offset)| offset).min()
+    }
+}
+
+fn truncation(group: u64, client: u128, level: Level, offset: u64) -> LogRequest {
+    let (operation, body) = PartitionOp::TruncatePrefix { offset }.encode();
+    debug_assert_eq!(operation, LogOperation::TruncatePrefix);
+    LogRequest { group, client, session: 0, request: 0, operation, level, body: body.into() }
+}

@@ -1,0 +1,37 @@
+//! The log behind a state that another node is fetching: it is kept, so that the node can go on from the state when it has it.
+
+use ng_io::Environment;
+use ng_storage::journal;
+use ng_wire::replica::Op;
+
+use crate::host::ShardLog;
+use crate::machine::MetadataMachine;
+
+/// Operations that are kept at most. A node that falls further behind meanwhile fetches the difference once more.
+const KEPT_MAX: u64 = 256;
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    /// Keeps the log of a group behind the oldest state that is being fetched from here, unless it has become too long, or
+    /// the journal needs the room; else lets it go.
+    pub(crate) fn hold_log(&mut self, id: u64) {
+        let pressed = self.journal.is_pressed();
+        let anchor = self.exports.oldest_anchor(id).filter(|_| !pressed);
+        let Some(group) = self.groups.get_mut(&id) else {
+            self.exports.kept.remove(&id);
+            return;
+        };
+        let kept = anchor.filter(|anchor: &Op| group.executed.since(*anchor) <= KEPT_MAX);
+        if kept == group.kept_behind {
+            return;
+        }
+        group.kept_behind = kept;
+        match kept {
+            Some(_) => self.exports.kept.insert(id),
+            None => self.exports.kept.remove(&id),
+        };
+        group.replica.keep_behind(kept);
+        let released = kept.map_or(group.checkpointed, |kept| kept.min(group.checkpointed));
+        let event = journal::Event::Released { group: id, op: released.0 };
+        self.journal.step(event, &mut self.journal_effects);
+    }
+}

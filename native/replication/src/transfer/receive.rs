@@ -1,0 +1,394 @@
+//! State from another replica: asked for piece by piece. What the group is without its messages comes first; then come the
+//! messages that this node does not have, which are appended to its own as they come. They are committed, so they may be
+//! there before the journal says so. Once all are synced the replica hears of it, and the journal gets its record.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ng_io::Environment;
+use ng_storage::manifest::GroupEntry;
+use ng_storage::record_body::InstallBody;
+use ng_storage::store::{ReceivedBatches, Whole};
+use ng_vsr::{ClientTable, Event, Ticks};
+use ng_wire::replica::{Content, FetchState, PrepareHeader, StateChunk, xxh3_128};
+
+use crate::group_state::{metadata_at, partition_at};
+use crate::host::{ShardLog, Work};
+use crate::machine::{Machine, MetadataMachine};
+use crate::outbox::Outgoing;
+use crate::owner::METADATA;
+use crate::transfer::head::TransferHead;
+
+/// States that are fetched at a time; others wait for their turn.
+const INCOMING_MAX: usize = 4;
+
+/// Beats without a further piece after which a transfer is given up.
+const PATIENCE: Ticks = 20;
+
+/// A state that this node is fetching.
+#[derive(Debug)]
+struct Incoming {
+    from: u8,
+    question: FetchState,
+    asked: Ticks,
+    /// When it came further.
+    moved: Ticks,
+    stage: Stage,
+    /// The next piece is not asked for before the disk has taken some of those that came.
+    crowded: bool,
+    /// The state without its messages, once it is here.
+    whole: Option<InstallBody>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// What is here already is not known yet.
+    Opening,
+    Head(Vec<u8>),
+    Messages(Box<ReceivedBatches>),
+    /// All of it has come, and is on its way to the disk.
+    Settling,
+}
+
+/// States on their way to this node, by group.
+#[derive(Debug, Default)]
+pub(crate) struct Transfers {
+    incoming: BTreeMap<u64, Incoming>,
+    /// Group, who offered, and the checksum of the operation that it offered.
+    queued: VecDeque<(u64, u8, u128)>,
+    questions: u64,
+}
+
+impl Transfers {
+    /// The state that came for a group, but for its messages.
+    pub(crate) fn whole(&self, group: u64) -> Option<&InstallBody> {
+        self.incoming.get(&group)?.whole.as_ref()
+    }
+}
+
+impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
+    pub(crate) fn fetch_state(&mut self, id: u64, from: u8, anchor: &PrepareHeader) {
+        debug_assert!(!self.transfers.incoming.contains_key(&id), "a replica fetches one state at a time");
+        self.transfers.queued.push_back((id, from, anchor.checksum));
+        self.begin_transfers();
+    }
+
+    fn begin_transfers(&mut self) {
+        while self.transfers.incoming.len() < INCOMING_MAX {
+            let Some((id, from, anchor)) = self.transfers.queued.pop_front() else { return };
+            self.transfers.questions += 1;
+            let nonce = self.identity.incarnation << 32 | self.transfers.questions;
+            let question = FetchState { nonce, anchor, position: 0, generation: 0, offset: 0 };
+            let incoming = Incoming {
+                from,
+                question,
+                asked: self.now,
+                moved: self.now,
+                stage: Stage::Opening,
+                crowded: false,
+                whole: None,
+            };
+            self.transfers.incoming.insert(id, incoming);
+            self.begin_transfer(id);
+        }
+    }
+
+    /// Asks for what lies behind what is here, once that is known.
+    fn begin_transfer(&mut self, id: u64) {
+        self.open_segments(id);
+        let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
+        if id != METADATA {
+            let Some(held) = self.storing.store.held(id) else {
+                self.storing.store.open(id, None, &mut self.storing.effects);
+                return;
+            };
+            incoming.question.generation = held.generation;
+            incoming.question.offset = self.storing.store.lacks_from(id);
+        }
+        incoming.stage = Stage::Head(Vec::new());
+        incoming.moved = self.now;
+        self.ask_for_piece(id);
+    }
+
+    fn ask_for_piece(&mut self, id: u64) {
+        let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
+        incoming.asked = self.now;
+        let (from, question) = (incoming.from, incoming.question);
+        let Some(group) = self.groups.get(&id) else { return };
+        self.say(from, id, group.epoch, Content::FetchState(question), None);
+    }
+
+    /// Asks again for pieces that did not come, and drops states that come, or are fetched, no further.
+    pub(crate) fn tend_transfers(&mut self) {
+        let (now, resend) = (self.now, self.identity.timing.resend);
+        let late = |incoming: &Incoming| now >= incoming.asked + resend;
+        let waiting = self.transfers.incoming.iter().filter(|(_, incoming)| late(incoming));
+        for (id, moved) in waiting.map(|(id, incoming)| (*id, incoming.moved)).collect::<Vec<_>>() {
+            let opening =
+                matches!(self.transfers.incoming.get(&id).map(|one| &one.stage), Some(Stage::Opening));
+            if !opening && now >= moved + PATIENCE * resend {
+                self.give_up_transfer(id);
+            } else {
+                self.go_on(id);
+            }
+        }
+        self.tend_exports();
+    }
+
+    /// A piece of a state came.
+    pub(crate) fn take_state(&mut self, from: u8, id: u64, chunk: &StateChunk, bytes: &[u8]) {
+        let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
+        let known = incoming.from == from && incoming.question.nonce == chunk.nonce;
+        if known && chunk.total == 0 {
+            self.give_up_transfer(id);
+            return;
+        }
+        let expected = known && chunk.position == incoming.question.position && !bytes.is_empty();
+        if !expected || xxh3_128(bytes) != chunk.checksum {
+            self.counts.dropped += 1;
+            return;
+        }
+        let taken = match &mut incoming.stage {
+            Stage::Head(head) => {
+                head.extend_from_slice(bytes);
+                self.take_head(id, chunk)
+            }
+            Stage::Messages(_) => self.take_messages(id, bytes),
+            Stage::Opening | Stage::Settling => return,
+        };
+        if taken.is_none() {
+            self.counts.dropped += 1;
+            self.give_up_transfer(id);
+        }
+    }
+
+    fn moved(&mut self, id: u64, bytes: usize) {
+        if let Some(incoming) = self.transfers.incoming.get_mut(&id) {
+            incoming.question.position += bytes as u64;
+            incoming.moved = self.now;
+        }
+    }
+
+    /// Looks at the head as far as it has come; `None` if it is of no use.
+    fn take_head(&mut self, id: u64, chunk: &StateChunk) -> Option<()> {
+        let max = self.journal.body_bytes_max() as u64;
+        self.moved(id, chunk.bytes as usize);
+        let Stage::Head(bytes) = &self.transfers.incoming.get(&id)?.stage else { return None };
+        let wanted = TransferHead::length(bytes);
+        if wanted.is_some_and(|wanted| wanted > max || wanted < bytes.len() as u64) {
+            return None;
+        }
+        if wanted.is_none_or(|wanted| (bytes.len() as u64) < wanted) {
+            self.ask_for_piece(id);
+            return Some(());
+        }
+        let head = TransferHead::decode(bytes).ok().flatten()?;
+        let messages = chunk.total.checked_sub(bytes.len() as u64)?;
+        head.install.anchor.prepare()?;
+        let entry = match self.reads(id, &head.install)? {
+            State::Metadata(..) if messages > 0 => return None,
+            State::Metadata(..) => {
+                self.transfers.incoming.get_mut(&id)?.whole = Some(head.install);
+                self.fetched(id);
+                return Some(());
+            }
+            State::Partition(entry) => entry,
+        };
+        let kept_from = Some(head.kept_from).filter(|from| *from >= entry.first_offset)?;
+        self.begin_messages(id, &entry, (head.first, kept_from), messages)?;
+        self.transfers.incoming.get_mut(&id)?.whole = Some(head.install);
+        self.go_on(id);
+        Some(())
+    }
+
+    /// Messages from `first` on will come, those before `kept_from` as far as the sender still has them. They must lead on from
+    /// those that are here; those of a generation that was purged elsewhere go, and all that were truncated, if nothing else is
+    /// left there.
+    fn begin_messages(
+        &mut self,
+        id: u64,
+        entry: &GroupEntry,
+        (first, kept_from): (u64, u64),
+        bytes: u64,
+    ) -> Option<()> {
+        let max = self.journal.body_bytes_max() as u64;
+        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+        let op = self.groups.get(&id)?.executed.next();
+        let incoming = self.transfers.incoming.get_mut(&id)?;
+        let held = store.held(id)?.generation;
+        if entry.purge_generation < held || held != incoming.question.generation {
+            return None;
+        }
+        let leads_on = entry.purge_generation == held && first == incoming.question.offset;
+        if first != 0 && !leads_on {
+            return None;
+        }
+        let has = if entry.purge_generation > held { 0 } else { incoming.question.offset };
+        let next_offset = entry.last_offset.wrapping_add(1);
+        if bytes == 0 && has < next_offset {
+            if kept_from != next_offset {
+                return None;
+            }
+            store.empty(id, entry.purge_generation, next_offset, op.0, effects);
+        } else if entry.purge_generation > held {
+            store.purge(id, entry.purge_generation, op.0, effects);
+        }
+        let whole =
+            Whole { first, kept_from, last_offset: next_offset.checked_sub(1), gaps: entry.gaps.clone() };
+        let batches = ReceivedBatches::new(entry.purge_generation, whole, bytes, max);
+        incoming.stage = Stage::Messages(Box::new(batches));
+        Some(())
+    }
+
+    /// Appends what came, as of an op that is not executed yet: where it stands in the log is not told.
+    fn take_messages(&mut self, id: u64, bytes: &[u8]) -> Option<()> {
+        let op = self.groups.get(&id)?.executed.next();
+        let Stage::Messages(messages) = &mut self.transfers.incoming.get_mut(&id)?.stage else { return None };
+        let batches = messages.feed(bytes, op.0).ok()?;
+        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+        // Purged meanwhile, these would come again as what they are not any more.
+        if store.held(id).is_none_or(|held| held.generation != messages.generation()) {
+            return None;
+        }
+        for batch in batches {
+            store.append(id, batch, self.instant, effects);
+        }
+        self.changed.insert(id);
+        self.messages_came(id);
+        self.moved(id, bytes.len());
+        self.go_on(id);
+        Some(())
+    }
+
+    /// Does what comes next of a transfer, if that can be done now.
+    pub(crate) fn go_on(&mut self, id: u64) {
+        let executed = self.groups.get(&id).map(|group| group.executed.0);
+        let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
+        match &incoming.stage {
+            Stage::Opening => return self.begin_transfer(id),
+            Stage::Head(_) => return self.ask_for_piece(id),
+            Stage::Messages(_) | Stage::Settling => {}
+        }
+        let anchor = incoming.whole.as_ref().map(|whole| whole.anchor.op);
+        if executed >= anchor {
+            self.give_up_transfer(id);
+            return;
+        }
+        let whole = matches!(&incoming.stage, Stage::Messages(messages) if messages.is_whole());
+        if whole {
+            incoming.stage = Stage::Settling;
+        }
+        incoming.crowded = matches!(incoming.stage, Stage::Messages(_)) && !self.storing.store.has_room();
+        if matches!(incoming.stage, Stage::Messages(_)) && !incoming.crowded {
+            self.ask_for_piece(id);
+            return;
+        }
+        incoming.asked = self.now;
+        self.storing.store.flush(id, &mut self.storing.effects);
+        self.settle_messages(id);
+    }
+
+    /// All messages of a state have come: once they are on the disk the replica hears of it.
+    fn settle_messages(&mut self, id: u64) {
+        let Some(Incoming { stage: Stage::Settling, whole: Some(whole), .. }) =
+            self.transfers.incoming.get(&id)
+        else {
+            return;
+        };
+        let Some(State::Partition(entry)) = self.reads(id, whole) else { return };
+        let last_offset = (entry.last_offset != u64::MAX).then_some(entry.last_offset);
+        if self.storing.store.holds(id, entry.purge_generation, last_offset) {
+            self.fetched(id);
+        }
+    }
+
+    /// The segments of a group have come further.
+    pub(crate) fn transfer_follows(&mut self, id: u64) {
+        match self.transfers.incoming.get(&id) {
+            Some(Incoming { stage: Stage::Opening, .. }) => self.begin_transfer(id),
+            Some(Incoming { stage: Stage::Settling, .. }) => self.settle_messages(id),
+            Some(Incoming { crowded: true, .. }) => self.go_on(id),
+            _ => {}
+        }
+    }
+
+    /// A transfer ends before all has come. The messages that came stay: they are what this node lacked.
+    pub(crate) fn give_up_transfer(&mut self, id: u64) {
+        if self.transfers.incoming.remove(&id).is_some() {
+            self.work.push_back(Work { group: id, event: Event::FetchFailed, body: None, ticket: None });
+            self.begin_transfers();
+        }
+    }
+
+    /// All of a state is here and synced: the replica takes it over, or has no use for it any more.
+    fn fetched(&mut self, id: u64) {
+        // What is being executed would end on a state that is not there any more; the next offer will do.
+        let executing = self.groups.get(&id).is_none_or(|group| group.is_executing());
+        let whole = self.transfers.whole(id).filter(|_| !executing);
+        let read = whole.and_then(|whole| Some((whole.anchor.prepare()?, self.reads(id, whole)?)));
+        let event = match read {
+            Some((anchor, State::Metadata(clients, _))) => {
+                Event::Fetched { anchor, clients: Some(Box::new(clients)) }
+            }
+            Some((anchor, State::Partition(_))) => Event::Fetched { anchor, clients: None },
+            None => Event::FetchFailed,
+        };
+        self.end_transfer(id, event);
+    }
+
+    fn end_transfer(&mut self, id: u64, event: Event) {
+        self.step(Work { group: id, event, body: None, ticket: None });
+        self.transfers.incoming.remove(&id);
+        self.begin_transfers();
+    }
+
+    fn reads(&self, id: u64, body: &InstallBody) -> Option<State> {
+        let group = self.groups.get(&id)?;
+        match &group.machine {
+            Machine::Partition(..) => GroupEntry::from_bytes(&body.state)
+                .ok()
+                .filter(|entry| entry.anchor == body.anchor)
+                .map(State::Partition),
+            Machine::Metadata => {
+                let (clients, machine) = metadata_at(&body.state, &body.anchor, self.limits.clients)?;
+                Some(State::Metadata(clients, machine))
+            }
+        }
+    }
+
+    /// Puts the state that came in the place of the own one. Its record is in the journal; until that is synced nothing
+    /// that follows from it leaves.
+    pub(crate) fn install_state(&mut self, id: u64, anchor: &PrepareHeader) {
+        let state = self.transfers.whole(id).and_then(|whole| self.reads(id, whole));
+        let (limits, planted) = (self.limits.partition, self.planted);
+        let Some(group) = self.groups.get_mut(&id) else { return };
+        group.executed = anchor.op;
+        group.kept = anchor.op;
+        self.checkpoint.dirty = true;
+        group.applying.clear();
+        group.bodies = group.bodies.split_off(&anchor.op.next());
+        match (state, &mut group.machine) {
+            (Some(State::Partition(entry)), Machine::Partition(partition, stamper)) => {
+                **partition = planted.in_partition(partition_at(&entry, limits));
+                *stamper = None;
+                let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
+                if entry.first_offset > 0 {
+                    store.truncate_prefix(id, entry.purge_generation, entry.first_offset, effects);
+                    self.segments_changed(id);
+                }
+            }
+            (Some(State::Metadata(_, machine)), Machine::Metadata) => {
+                let taken = self.metadata.install(&machine);
+                debug_assert!(taken, "a machine takes the state of another");
+            }
+            _ => debug_assert!(false, "a state is installed while it is here"),
+        }
+        self.outgoing.push_back(Outgoing::Installed { group: id, op: anchor.op });
+    }
+}
+
+/// A state that can be taken over.
+#[derive(Debug)]
+enum State {
+    Partition(GroupEntry),
+    Metadata(ClientTable, Vec<u8>),
+}

@@ -66,7 +66,7 @@ impl Stamper {
     }
 
     /// The number that clients know the partition by, which batches are stamped with from now on.
-    pub const fn call_partition(&mut self, index: u32) {
+    pub const fn set_partition_index(&mut self, index: u32) {
         self.limits.index = index;
     }
 

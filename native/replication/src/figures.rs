@@ -1,7 +1,5 @@
 //! What the partitions of a shard hold, for those who show it.
 
-use std::collections::BTreeSet;
-
 use ng_io::{Environment, IoError};
 use ng_storage::journal::shell::Measured;
 use ng_storage::store::GroupFigures;
@@ -56,15 +54,12 @@ pub struct MemoryFigures {
     pub spares: usize,
 }
 
-/// Groups of which the figures changed since they were looked at.
-pub(crate) type Changed = BTreeSet<u64>;
-
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// What a partition holds; `None` if this shard has no such partition, or does not know yet. Then it looks, and says so
     /// by [`ShardLog::changed_figures`].
     pub fn figures(&mut self, group: u64) -> Option<PartitionFigures> {
         let current_offset = self.partition(group)?.last_offset.unwrap_or(0);
-        let GroupFigures { segments, bytes, messages } = match self.storing.store.figures(group) {
+        let GroupFigures { segments, bytes, messages } = match self.segments.core().figures(group) {
             Some(figures) => figures,
             None if self.is_untouched(group) => GroupFigures { segments: 1, bytes: 0, messages: 0 },
             None => {
@@ -80,13 +75,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn disk_figures(&self) -> DiskFigures {
         DiskFigures {
             groups: self.groups.len(),
-            unflushed_bytes: self.storing.store.buffered_bytes(),
-            waits_for_space: self.storing.store.waits_for_space(),
-            waits_for_removals: self.storing.store.waits_for_removals(),
-            journal_files: self.journal.files(),
-            journal_file_bytes: self.journal.file_bytes(),
-            journal_lack: self.journal.lack(),
-            journal_live_bytes: self.journal.live_bytes(),
+            unflushed_bytes: self.segments.core().buffered_bytes(),
+            waits_for_space: self.segments.core().waits_for_space(),
+            waits_for_removals: self.segments.core().waits_for_removals(),
+            journal_files: self.journal.core().files(),
+            journal_file_bytes: self.journal.core().file_bytes(),
+            journal_lack: self.journal.core().lack(),
+            journal_live_bytes: self.journal.core().live_bytes(),
         }
     }
 
@@ -96,33 +91,33 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         MemoryFigures {
             poll_cache: self.polls.cache.bytes(),
             poll_reads: self.polls.bytes(),
-            unflushed: self.storing.store.buffered_bytes(),
-            spares: self.storing.shell.spare_bytes(),
+            unflushed: self.segments.core().buffered_bytes(),
+            spares: self.segments.spare_bytes(),
         }
     }
 
     /// Frees what no poll and no write has used for a minute; to be called every ten seconds. Returns how many bytes that
     /// were.
     pub fn age_memory(&mut self) -> usize {
-        self.polls.cache.age() + self.storing.shell.age_spares()
+        self.polls.cache.age() + self.segments.age_spares()
     }
 
     /// Keeps at most so many bytes of spare buffers from now on.
     pub fn set_spare_bytes_max(&mut self, bytes_max: usize) {
-        self.storing.shell.set_spare_bytes_max(bytes_max);
+        self.segments.set_spare_bytes_max(bytes_max);
     }
 
     /// How large the blocks of the journal were, and how long their syncs took.
     #[must_use]
     pub const fn journal_measured(&self) -> &Measured {
-        self.shell.measured()
+        self.journal.measured()
     }
 
     /// At most so many of the partitions of which the figures are others than they were; each once.
     pub fn changed_figures(&mut self, max: usize) -> Vec<(u64, PartitionFigures)> {
         let mut changed = Vec::new();
         while changed.len() < max
-            && let Some(group) = self.changed.pop_first()
+            && let Some(group) = self.segments.next_changed()
         {
             changed.extend(self.figures(group).map(|figures| (group, figures)));
         }
@@ -132,7 +127,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Whether a partition has never had a message in this generation, as far as anybody says.
     pub(crate) fn is_untouched(&self, id: u64) -> bool {
         let Some(group) = self.groups.get(&id) else { return false };
-        let empty = group.vouched.as_ref().is_none_or(|vouched| vouched.last().is_none());
-        empty && matches!(group.machine, Machine::Partition(..)) && !self.storing.store.has(id)
+        let empty = group.files.vouched().is_none_or(|vouched| vouched.last().is_none());
+        empty && matches!(group.machine, Machine::Partition(..)) && !self.segments.core().has(id)
     }
 }

@@ -1,14 +1,17 @@
 //! One group of a shard: its replica, its state machine, and what waits for either.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ng_io::Chunk;
 use ng_storage::store::Vouched;
-use ng_vsr::{Position, Replica, Status, Ticks};
-use ng_wire::replica::{Op, PrepareHeader, View};
+use ng_vsr::{Replica, Status};
+use ng_wire::replica::{Commit, Op, View};
 
+use crate::durability::group_records::GroupRecords;
 use crate::machine::Machine;
+use crate::replicate::execution::Execution;
+use crate::replicate::wake_up::WakeUp;
 
 /// The bytes of an operation, shared by journal, links and state machine.
 pub type Body = Arc<Chunk>;
@@ -17,54 +20,53 @@ pub type Body = Arc<Chunk>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
+/// What a shard has of one group.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) replica: Replica,
     pub(crate) machine: Machine,
     pub(crate) epoch: u32,
-    /// Bodies of operations that are not executed yet, by place.
-    pub(crate) bodies: BTreeMap<Op, (u128, Body)>,
-    /// What the machine has executed: the replica hears of it a moment later.
-    pub(crate) executed: Op,
-    /// Handed out for execution, oldest first; the first ones may be executing.
-    pub(crate) applying: VecDeque<PrepareHeader>,
-    /// How many of them the metadata machine has.
-    pub(crate) executing: usize,
+    pub(crate) execution: Execution,
+    pub(crate) records: GroupRecords,
+    pub(crate) wake_up: WakeUp,
     /// Who waits for which place.
-    pub(crate) waiting: BTreeMap<Op, Ticket>,
-    /// The block that says that what was recovered, or founded, is there for good.
-    pub(crate) recovered_block: u64,
-    /// The block of its last record of a view: what it promised there must never be forgotten.
-    pub(crate) sworn_block: u64,
-    /// The journal's blocks of what the replica appended and is not known to be synced.
-    appended: VecDeque<(Position, u64)>,
+    waiting: BTreeMap<Op, Ticket>,
     /// The number that clients know the partition by, once it is told.
     pub(crate) index: Option<u32>,
-    /// Whether it was made in this life of the process and has no segments yet.
-    pub(crate) fresh: bool,
-    /// What the manifest says of its segments, until they are opened: then they are held against it.
-    pub(crate) vouched: Option<Vouched>,
-    /// When the wheel wakes this group.
-    pub(crate) armed: Option<Ticks>,
-    /// When to look whether the primary it follows is silent.
-    pub(crate) watch: Option<Ticks>,
+    pub(crate) files: GroupFiles,
     /// The view, and whether it had begun, when this was looked at last.
     seen: (View, Status),
     /// The commit that the beats have told.
-    pub(crate) told: Op,
-    /// Whether it stands in the list of news.
-    pub(crate) is_news: bool,
-    /// Up to where a manifest in force has the state.
-    pub(crate) checkpointed: Op,
-    /// Up to where a start has the state: from that manifest, or from a state that was taken over since.
-    pub(crate) kept: Op,
-    /// What stands behind this op is kept for a node that fetches the state as of it.
-    pub(crate) kept_behind: Option<Op>,
+    told: Op,
+    /// Whether the next beat tells of it first.
+    is_news: bool,
+}
+
+/// The segments of a group, as long as they are not opened.
+#[derive(Debug, Default)]
+pub(crate) enum GroupFiles {
+    /// They are open, or there is nothing to say of them.
+    #[default]
+    Opened,
+    /// It was made in this life of the process and has none yet.
+    Fresh,
+    /// What the manifest says of them: they are held against it when they are opened.
+    Vouched(Vouched),
+}
+
+impl GroupFiles {
+    /// What the manifest says of segments that are not opened.
+    pub(crate) const fn vouched(&self) -> Option<&Vouched> {
+        match self {
+            Self::Vouched(vouched) => Some(vouched),
+            Self::Opened | Self::Fresh => None,
+        }
+    }
 }
 
 /// What became of a group's place in its view since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum RoleChange {
     /// Nothing new.
     Same,
     /// It follows another primary, or a view began.
@@ -82,74 +84,68 @@ impl Group {
             replica,
             machine,
             epoch,
-            bodies: BTreeMap::new(),
-            executed: checkpointed,
-            applying: VecDeque::new(),
-            executing: 0,
+            execution: Execution::behind(checkpointed),
+            records: GroupRecords::new(recovered_block, checkpointed),
+            wake_up: WakeUp::default(),
             waiting: BTreeMap::new(),
-            recovered_block,
-            sworn_block: recovered_block,
-            appended: VecDeque::new(),
             index: None,
-            fresh: false,
-            vouched: None,
-            armed: None,
-            watch: None,
+            files: GroupFiles::default(),
             seen: (View(0), Status::Rejoining),
             told: Op::ZERO,
             is_news: false,
-            checkpointed,
-            kept: checkpointed,
-            kept_behind: None,
         }
     }
 
-    /// The replica's record at a position is in this block of the journal.
-    pub(crate) fn appended(&mut self, position: Position, block: u64, synced: u64) {
-        while self.appended.front().is_some_and(|(_, block)| *block <= synced) {
-            self.appended.pop_front();
-        }
-        self.appended.push_back((position, block));
+    /// Somebody waits for the answer to the operation at a place.
+    pub(crate) fn wait(&mut self, op: Op, ticket: Ticket) {
+        self.waiting.insert(op, ticket);
     }
 
-    /// The block that must be synced for everything up to a position to be.
-    pub(crate) fn block_of(&self, position: Position) -> u64 {
-        if position == Position::RECOVERED {
-            return self.recovered_block;
-        }
-        let found = self.appended.iter().find(|(other, _)| *other >= position);
-        found.map_or(0, |(_, block)| *block)
+    /// Who waits for a place; they wait no longer.
+    pub(crate) fn take_waiting(&mut self, op: Op) -> Option<Ticket> {
+        self.waiting.remove(&op)
+    }
+
+    /// Everybody who waits, in the order of the places; they wait no longer.
+    pub(crate) fn take_all_waiting(&mut self) -> impl Iterator<Item = Ticket> + use<> {
+        std::mem::take(&mut self.waiting).into_values()
+    }
+
+    /// Whether it leads, and has committed what the other nodes were not told. Says so once.
+    pub(crate) fn becomes_news(&mut self) -> bool {
+        let becomes = self.replica.is_primary() && self.replica.commit_max() > self.told && !self.is_news;
+        self.is_news |= becomes;
+        becomes
+    }
+
+    /// It left the list of news.
+    pub(crate) const fn leave_news(&mut self) {
+        self.is_news = false;
+    }
+
+    /// What a beat tells of it, if it leads.
+    pub(crate) fn beat(&mut self) -> Option<Commit> {
+        let commit = self.replica.beat()?;
+        self.told = commit.commit_max;
+        Some(commit)
     }
 
     /// Whether the machine is at something that was handed out, or the replica has not heard of it yet.
     pub(crate) fn is_executing(&self) -> bool {
-        self.executing > 0 || self.executed != self.replica.commit_min()
-    }
-
-    /// The body at a place, if it is in memory.
-    pub(crate) fn body(&self, op: Op, checksum: u128) -> Option<&Body> {
-        self.bodies.get(&op).filter(|(known, _)| *known == checksum).map(|(_, body)| body)
+        self.execution.is_in_machine() || self.execution.executed() != self.replica.commit_min()
     }
 
     /// What became of its place since this was asked last.
-    pub(crate) fn turn(&mut self) -> Turn {
+    pub(crate) fn role_change(&mut self) -> RoleChange {
         let now = (self.replica.view(), self.replica.status());
         if now == self.seen {
-            return Turn::Same;
+            return RoleChange::Same;
         }
         self.seen = now;
         match self.replica.primary() {
-            Some(_) if self.replica.is_primary() => Turn::Leads,
-            Some(primary) => Turn::Follows(primary),
-            None => Turn::Adrift,
-        }
-    }
-
-    /// The moment at which something is due.
-    pub(crate) fn deadline(&self) -> Option<Ticks> {
-        match (self.replica.deadline(), self.watch) {
-            (Some(replica), Some(watch)) => Some(replica.min(watch)),
-            (one, other) => one.or(other),
+            Some(_) if self.replica.is_primary() => RoleChange::Leads,
+            Some(primary) => RoleChange::Follows(primary),
+            None => RoleChange::Adrift,
         }
     }
 }

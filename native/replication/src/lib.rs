@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod clock;
 mod durability;
 mod figures;
 mod group;
@@ -36,9 +37,9 @@ mod transfer;
 pub use durability::recovery::{FIRST_EPOCH, GroupLimits, LogParts, LogRefusal};
 pub use figures::{DiskFigures, PartitionFigures};
 pub use group::{Body, Ticket};
-pub use host::{GroupStatus, LogCounts, LogIdentity, ShardLog};
+pub use host::{GroupStatus, LogIdentity, ShardLog};
 pub use machine::{Executed, MetadataMachine};
-pub use outbox::{Fatal, LogAnswer, Outgoing};
+pub use outbox::{Fatal, LogAnswer, LogCounts, Outgoing};
 #[cfg(feature = "plants")]
 pub use plant::Plant;
 pub use poll::execute::PollLimits;

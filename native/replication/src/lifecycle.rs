@@ -4,9 +4,10 @@ use ng_io::Environment;
 use ng_storage::record::{RecordHeader, RecordKind};
 use ng_vsr::Status;
 
+use crate::durability::journal::Waits;
 use crate::durability::recovery::{Birth, FIRST_EPOCH, LogRefusal, Sources};
-use crate::group::Body;
-use crate::host::{ShardLog, Waits};
+use crate::group::{Body, GroupFiles};
+use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 use crate::outbox::{LogAnswer, Outgoing};
 use crate::owner::METADATA;
@@ -18,10 +19,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if self.groups.contains_key(&group) {
             return Ok(());
         }
-        let birth = Birth { founding: true, nonce: self.nonce, offsets_skipped: 0 };
+        let birth = Birth { founding: true, nonce: self.life.nonce, offsets_skipped: 0 };
         self.open_group(group, FIRST_EPOCH, &birth, &Sources::NOTHING)?;
         if let Some(group) = self.groups.get_mut(&group) {
-            group.fresh = true;
+            group.files = GroupFiles::Fresh;
         }
         Ok(())
     }
@@ -32,37 +33,30 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if group == METADATA {
             return;
         }
-        if let Some(ended) = self.groups.remove(&group) {
-            for (_, ticket) in ended.waiting {
-                self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
+        if let Some(mut ended) = self.groups.remove(&group) {
+            for ticket in ended.take_all_waiting() {
+                self.outbox.push(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
             }
-            self.committing.forget(group);
+            self.offsets.forget(group);
             self.keep_nothing(group);
             self.forget_adoptions(group);
-            self.changed.remove(&group);
         }
-        self.checkpoint.end(group, self.planted);
+        self.checkpoint.end(group, self.life.planted);
         self.checkpoint.dirty = true;
-        self.ending.insert(group);
+        self.segments.end(group);
         let header = RecordHeader { epoch: FIRST_EPOCH, ..RecordHeader::of(RecordKind::Close, group, &[]) };
         match self.journal.append(header, Body::default()) {
             Ok(closed) => {
-                if let Some(waits) = self.held.until(closed.block, Waits::Removal { group }) {
-                    self.let_go(waits);
+                if let Some(waits) = self.journal.hold(closed.block, 0, Waits::Removal { group }) {
+                    self.dispatch(waits);
                 }
             }
             Err(refused) => self.refused(group, RecordKind::Close, refused),
         }
     }
 
-    /// Moves the files of a group that has ended out of the way.
-    pub(crate) fn remove_files(&mut self, group: u64) {
-        self.ending.insert(group);
-        self.storing.store.remove(group, &mut self.storing.effects);
-    }
-
     /// The number that clients know a partition by: the rows of the metadata have it, and batches are stamped with it.
-    pub fn call_partition(&mut self, group: u64, index: u32) {
+    pub fn set_partition_index(&mut self, group: u64, index: u32) {
         if let Some(group) = self.groups.get_mut(&group) {
             group.index = Some(index);
         }
@@ -88,7 +82,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// The groups that have ended and whose files are not gone yet, ascending.
     pub fn ending(&self) -> impl Iterator<Item = u64> + '_ {
-        self.ending.iter().copied()
+        self.segments.ending().iter().copied()
     }
 
     /// The groups of partitions that are open here, ascending.

@@ -8,7 +8,7 @@ use ng_partition::{Applied, Effect as Change, OffsetsAhead, Partition, Partition
 use ng_vsr::Ticks;
 use ng_wire::replica::{ConsumerKind, Level, LogOperation, OffsetRefusal, Op, PartitionOp, offsets_body};
 
-use crate::group::{Group, Turn};
+use crate::group::{Group, RoleChange};
 use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 use crate::poll::request::Consumer;
@@ -22,14 +22,14 @@ type Owner = (ConsumerKind, u64);
 
 /// What is ahead of the logs of a shard.
 #[derive(Debug, Default)]
-pub(crate) struct Committing {
+pub(crate) struct UnloggedOffsets {
     ahead: BTreeMap<u64, OffsetsAhead>,
     /// When which group's is proposed; each group stands in both or in none.
     due: BTreeSet<(Ticks, u64)>,
     due_of: BTreeMap<u64, Ticks>,
 }
 
-impl Committing {
+impl UnloggedOffsets {
     pub(crate) fn deadline(&self) -> Option<Ticks> {
         self.due.first().map(|(at, _)| *at)
     }
@@ -91,7 +91,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn stored_offset(&self, group: u64, (kind, id): Consumer) -> Option<u64> {
         let state = self.partition(group)?;
         let owner = (kind, id.into());
-        match self.committing.ahead.get(&group) {
+        match self.offsets.ahead.get(&group) {
             Some(ahead) => ahead.visible(state, owner),
             None => state.offsets.get(&owner).copied(),
         }
@@ -103,7 +103,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         group: u64,
         state: &'a PartitionState,
     ) -> impl Iterator<Item = (Owner, u64)> + 'a {
-        let ahead = self.committing.ahead.get(&group);
+        let ahead = self.offsets.ahead.get(&group);
         let fresh = ahead.into_iter().flat_map(OffsetsAhead::owners);
         let fresh = fresh.filter(|owner| !state.offsets.contains_key(owner));
         state.offsets.keys().copied().chain(fresh).filter_map(move |owner| {
@@ -124,10 +124,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         offset: Option<u64>,
     ) -> Option<Result<(), OffsetRefusal>> {
         let (partition, head) = led(&self.groups, group)?;
-        let ahead = self.committing.ahead.entry(group).or_default();
+        let ahead = self.offsets.ahead.entry(group).or_default();
         let stored = ahead.store(partition.state(), partition.limits(), (kind, id.into()), offset, head);
         if stored.is_ok() && offset.is_some() {
-            self.retention.readers.saw(group, (kind, id.into()), self.now);
+            self.retention.readers.saw(group, (kind, id.into()), self.clock.ticks());
         }
         self.ahead_changed(group);
         Some(stored)
@@ -137,40 +137,40 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub(crate) fn commit_ahead(&mut self, group: u64, (kind, id): Consumer, generation: u64, offset: u64) {
         let Some((partition, head)) = led(&self.groups, group) else { return };
         if partition.state().purge_generation == generation {
-            let ahead = self.committing.ahead.entry(group).or_default();
+            let ahead = self.offsets.ahead.entry(group).or_default();
             let owner = (kind, id.into());
             if ahead.advance(partition.state(), partition.limits(), owner, offset, head) {
-                self.retention.readers.saw(group, owner, self.now);
+                self.retention.readers.saw(group, owner, self.clock.ticks());
             }
             self.ahead_changed(group);
         }
     }
 
     fn ahead_changed(&mut self, group: u64) {
-        match self.committing.ahead.get(&group) {
-            Some(ahead) if ahead.is_empty() => self.committing.forget(group),
-            Some(ahead) if ahead.is_fresh() => self.committing.changed(group, self.now),
+        match self.offsets.ahead.get(&group) {
+            Some(ahead) if ahead.is_empty() => self.offsets.forget(group),
+            Some(ahead) if ahead.is_fresh() => self.offsets.changed(group, self.clock.ticks()),
             _ => {}
         }
     }
 
     /// Proposes what has been ahead for long enough.
     pub(crate) fn tend_offsets(&mut self) {
-        while let Some(group) = self.committing.take_due(self.now) {
+        while let Some(group) = self.offsets.take_due(self.clock.ticks()) {
             if !self.propose_offsets(group) {
                 // A stop does not outlast many delays.
                 let delay = if self.is_stopping() { 1 } else { DELAY };
-                self.committing.remind(group, self.now + delay);
+                self.offsets.remind(group, self.clock.ticks() + delay);
             }
         }
     }
 
     /// Proposes what is ahead of a log, if anything is. False if there is no room for it now.
     pub(crate) fn propose_offsets(&mut self, group: u64) -> bool {
-        let fresh = self.committing.ahead.get(&group).filter(|ahead| ahead.is_fresh());
+        let fresh = self.offsets.ahead.get(&group).filter(|ahead| ahead.is_fresh());
         let Some(writes) = fresh.map(OffsetsAhead::writes) else { return true };
         if led(&self.groups, group).is_none() {
-            self.committing.forget(group);
+            self.offsets.forget(group);
             return true;
         }
         let request = LogRequest {
@@ -183,7 +183,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             body: offsets_body(&writes).into(),
         };
         let taken = self.prepare(None, request).is_ok();
-        if let Some(ahead) = self.committing.ahead.get_mut(&group).filter(|_| taken) {
+        if let Some(ahead) = self.offsets.ahead.get_mut(&group).filter(|_| taken) {
             ahead.proposed();
         }
         taken
@@ -191,12 +191,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Whether no offset is ahead of a log that was not proposed to it.
     pub(crate) fn offsets_are_proposed(&self) -> bool {
-        self.committing.is_settled()
+        self.offsets.is_settled()
     }
 
     /// A client's operation was prepared: what it overtakes is not proposed behind it.
     pub(crate) fn offsets_prepared(&mut self, group: u64, operation: LogOperation, op: Op, body: &[u8]) {
-        let Some(ahead) = self.committing.ahead.get_mut(&group) else { return };
+        let Some(ahead) = self.offsets.ahead.get_mut(&group) else { return };
         match PartitionOp::decode(operation, body) {
             Some(Ok(PartitionOp::Offsets(writes))) => ahead.prepared(op.0, writes),
             Some(Ok(PartitionOp::DropGroupOffsets { id })) => ahead.drop_prepared(op.0, id),
@@ -208,15 +208,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// The log is about to stop: nothing shall be ahead of it.
     pub(crate) fn hasten_offsets(&mut self) {
-        self.committing.hasten(self.now);
+        self.offsets.hasten(self.clock.ticks());
     }
 
     /// An operation was executed: what it overtook is not ahead any more.
     pub(crate) fn offsets_follow(&mut self, id: u64, op: Op, applied: &Applied, body: &[u8]) {
         self.readers_follow(id, applied, body);
-        let Some(ahead) = self.committing.ahead.get_mut(&id) else { return };
+        let Some(ahead) = self.offsets.ahead.get_mut(&id) else { return };
         match applied {
-            Applied::Done(Change::Purge { .. }) => return self.committing.forget(id),
+            Applied::Done(Change::Purge { .. }) => return self.offsets.forget(id),
             Applied::Done(Change::Offsets { refused }) => {
                 if let Some(Ok(PartitionOp::Offsets(writes))) =
                     PartitionOp::decode(LogOperation::Offsets, body)
@@ -248,7 +248,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     match write.offset {
                         None => readers.forget(id, (write.kind, write.id)),
                         Some(_) if refused.iter().any(|refused| refused.index == index) => {}
-                        Some(_) => readers.saw(id, (write.kind, write.id), self.now),
+                        Some(_) => readers.saw(id, (write.kind, write.id), self.clock.ticks()),
                     }
                 }
             }
@@ -263,13 +263,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it again.
-    pub(crate) fn offsets_turn(&mut self, id: u64, turn: Turn) {
-        match (turn, self.committing.ahead.get_mut(&id)) {
-            (_, None) | (Turn::Same | Turn::Adrift, _) => {}
-            (Turn::Follows(_), _) => self.committing.forget(id),
-            (Turn::Leads, Some(ahead)) => {
+    pub(crate) fn offsets_turn(&mut self, id: u64, change: RoleChange) {
+        match (change, self.offsets.ahead.get_mut(&id)) {
+            (_, None) | (RoleChange::Same | RoleChange::Adrift, _) => {}
+            (RoleChange::Follows(_), _) => self.offsets.forget(id),
+            (RoleChange::Leads, Some(ahead)) => {
                 ahead.propose_again();
-                self.committing.changed(id, self.now);
+                self.offsets.changed(id, self.clock.ticks());
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a shard's log asks of the world around it.
 
+use std::collections::VecDeque;
+
 use ng_io::IoError;
 use ng_storage::segments_file::Fence;
 use ng_storage::store::StoreDamage;
@@ -10,6 +12,72 @@ use crate::group::{Body, Ticket};
 use crate::poll::request::{PollRefusal, Polled};
 use crate::segments::adopt::AdoptionEnd;
 use crate::segments::lease_cut::CutEnd;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogCounts {
+    /// Frames of other nodes that were not taken, and messages that replicas had no use for.
+    pub dropped: u64,
+    /// Prepares of other nodes for which the journal had no room.
+    pub dropped_full: u64,
+    /// Messages to other nodes whose bodies found no room among the reads.
+    pub dropped_reads: u64,
+    /// Requests that were told to come again.
+    pub busy: u64,
+    /// Bodies read back from the journal.
+    pub read: u64,
+    /// Times that the segments of a group had to wait for space or descriptors.
+    pub put_off: u64,
+}
+
+/// What the log asks of the world, oldest first, until somebody takes it.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    queue: VecDeque<Outgoing>,
+    pub(crate) counts: LogCounts,
+    watched: bool,
+    failed: bool,
+}
+
+impl Outbox {
+    pub(crate) fn push(&mut self, outgoing: Outgoing) {
+        self.queue.push_back(outgoing);
+    }
+
+    pub(crate) fn answer(&mut self, ticket: Ticket, answer: LogAnswer) {
+        self.push(Outgoing::Answer { ticket, answer });
+    }
+
+    /// The process must end. Only the first reason is told: others follow from it.
+    pub(crate) fn fail(&mut self, why: Fatal) {
+        if !self.failed {
+            self.failed = true;
+            self.push(Outgoing::Fatal(Box::new(why)));
+        }
+    }
+
+    /// The process must end, and the journal has said why.
+    pub(crate) const fn stop(&mut self) {
+        self.failed = true;
+    }
+
+    pub(crate) const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    pub(crate) const fn watch(&mut self) {
+        self.watched = true;
+    }
+
+    /// Whether somebody wants to hear of each execution.
+    pub(crate) const fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Outgoing> + '_ {
+        self.queue.drain(..)
+    }
+}
 
 /// Something that leaves the log.
 #[derive(Debug)]

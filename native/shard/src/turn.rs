@@ -174,7 +174,7 @@ impl<E: Environment> Shard<E> {
     pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
         self.desk.now = now;
         self.desk.wall = self.driver.wall();
-        self.log.tell_time(self.desk.wall);
+        self.log.set_time(self.desk.wall);
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
             if let Some(completion) = self.log.complete(&mut self.driver, completion) {

@@ -9,7 +9,7 @@ const SPARE_THINGS_MAX: usize = 4096;
 
 /// Things in the order of the blocks they wait for; those of one block in the order they came.
 #[derive(Debug)]
-pub(crate) struct Held<T> {
+pub(crate) struct AfterSync<T> {
     /// A queue for each block that anything waits for, ascending. There are few blocks, and at a start as many things as
     /// the shard has groups, of which half wait for an older block than the other half that came before.
     waiting: VecDeque<(u64, VecDeque<T>)>,
@@ -17,7 +17,7 @@ pub(crate) struct Held<T> {
     through: u64,
 }
 
-impl<T> Held<T> {
+impl<T> AfterSync<T> {
     pub(crate) const fn new() -> Self {
         Self { waiting: VecDeque::new(), spare: Vec::new(), through: 0 }
     }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn things_leave_in_the_order_of_their_blocks() {
-        let mut held = Held::new();
+        let mut held = AfterSync::new();
         assert_eq!(held.until(2, 'b'), None);
         assert_eq!(held.until(1, 'a'), None);
         assert_eq!(held.until(2, 'c'), None);
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_million_things_that_come_before_others_are_held_at_once() {
         const THINGS: u64 = 1 << 20;
-        let mut held = Held::new();
+        let mut held = AfterSync::new();
         for thing in 0..THINGS {
             assert_eq!(held.until(2 - thing % 2, thing), None);
         }

@@ -12,7 +12,7 @@ use ng_vsr::{Event, Ticks};
 use ng_wire::replica::Op;
 
 use crate::group_state::{entry_of, metadata_state};
-use crate::host::{ShardLog, Work};
+use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 use crate::outbox::Fatal;
 use crate::owner::METADATA;
@@ -182,7 +182,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn begin_stop(&mut self) {
         if self.checkpoint.stop == Stop::No {
             self.checkpoint.stop = Stop::Wanted;
-            self.checkpoint.impatient_at = Some(self.now + STOP_PATIENCE);
+            self.checkpoint.impatient_at = Some(self.clock.ticks() + STOP_PATIENCE);
             self.hasten_offsets();
         }
     }
@@ -195,7 +195,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Whether the stop that was begun has ended, or cannot.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        self.failed || self.checkpoint.stop == Stop::Done
+        self.outbox.has_failed() || self.checkpoint.stop == Stop::Done
     }
 
     /// A stop that cannot wait for segments, because they take too long or they or the journal find no space, leaves the manifest
@@ -204,9 +204,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Checkpoint { stop, round, impatient_at, .. } = &mut self.checkpoint;
         let stopping = matches!(stop, Stop::Wanted | Stop::LastRound);
         let collecting = matches!(round, Round::Resting | Round::Capturing(_) | Round::Waiting);
-        let hopeless = self.storing.store.waits_for_space() > 0
-            || self.journal.is_stuck()
-            || impatient_at.is_some_and(|at| at <= self.now);
+        let hopeless = self.segments.core().waits_for_space() > 0
+            || self.journal.core().is_stuck()
+            || impatient_at.is_some_and(|at| at <= self.clock.ticks());
         if stopping && collecting && hopeless {
             (*stop, *round) = (Stop::LastRound, Round::Resting);
             self.checkpoint.again = None;
@@ -217,15 +217,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     pub(crate) fn tend_checkpoint(&mut self, driver: &mut E::Driver) {
         self.leave_manifest_as_it_is();
-        self.checkpoint.writer.set_synced(self.journal.synced_block());
-        if self.checkpoint.is_due(self.now, self.journal.is_pressed()) {
+        self.checkpoint.writer.set_synced(self.journal.core().synced_block());
+        if self.checkpoint.is_due(self.clock.ticks(), self.journal.core().is_pressed()) {
             self.begin_manifest();
         }
         if let Round::Capturing(after) = self.checkpoint.round {
             self.capture(after);
         }
         let waiting = matches!(self.checkpoint.round, Round::Waiting);
-        if waiting && self.checkpoint.again.is_some_and(|again| again <= self.now) {
+        if waiting && self.checkpoint.again.is_some_and(|again| again <= self.clock.ticks()) {
             self.checkpoint.again = None;
             self.capture_group(METADATA);
         }
@@ -235,11 +235,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.checkpoint.ended.collected();
             self.checkpoint.writer.finish(&mut self.checkpoint.effects);
         }
-        let impatient = self.checkpoint.impatient_at.is_some_and(|at| at <= self.now);
-        let waits_for_offsets = self.planted.stop_waits_for_offsets() && !self.offsets_are_proposed();
+        let impatient = self.checkpoint.impatient_at.is_some_and(|at| at <= self.clock.ticks());
+        let waits_for_offsets = self.life.planted.stop_waits_for_offsets() && !self.offsets_are_proposed();
         if self.checkpoint.stop == Stop::LastRound
             && matches!(self.checkpoint.round, Round::Resting)
-            && (self.journal.is_stuck() || self.journal.is_quiet() && (!waits_for_offsets || impatient))
+            && (self.journal.core().is_stuck()
+                || self.journal.core().is_quiet() && (!waits_for_offsets || impatient))
         {
             self.checkpoint.stop = Stop::Cleaning;
             self.checkpoint.writer.mark_clean(&mut self.checkpoint.effects);
@@ -258,7 +259,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             *stop = Stop::LastRound;
         }
         (*dirty, *hurried) = (false, false);
-        *next = self.now + *period;
+        *next = self.clock.ticks() + *period;
         captured.clear();
         awaited.clear();
         *again = None;
@@ -282,14 +283,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn capture_group(&mut self, id: u64) {
         let Some(group) = self.groups.get(&id) else { return };
         // Nothing is waited for between the machine and its replica when a turn ends.
-        let Some(anchor) = group.replica.anchor().filter(|anchor| anchor.op == group.executed) else {
+        let Some(anchor) = group.replica.anchor().filter(|anchor| anchor.op == group.execution.executed())
+        else {
             return;
         };
-        let (storing, checkpoint) = (&mut self.storing, &mut self.checkpoint);
+        let (segments, checkpoint) = (&mut self.segments, &mut self.checkpoint);
         let entry = match &group.machine {
             Machine::Partition(partition, _) => {
-                storing.store.flush(id, &mut storing.effects);
-                if storing.store.synced(id) < anchor.op.0 {
+                segments.order(|store, effects| store.flush(id, effects));
+                if segments.core().synced(id) < anchor.op.0 {
                     checkpoint.awaited.insert(id, anchor.op);
                 }
                 entry_of(partition, &anchor)
@@ -300,11 +302,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let Some(clients) = group.replica.clients() else { return };
                 if checkpoint.state != Some(anchor.op) {
                     checkpoint.awaited.insert(id, anchor.op);
-                    storing
-                        .store
-                        .write_state(&metadata_state(&anchor, clients, machine), &mut storing.effects);
+                    let state = metadata_state(&anchor, clients, machine);
+                    segments.order(|store, effects| store.write_state(&state, effects));
                 }
-                metadata_entry(id, anchor.into(), self.sessions_passed_over)
+                metadata_entry(id, anchor.into(), self.life.sessions_passed_over)
             }
         };
         checkpoint.captured.insert(id, anchor.op);
@@ -313,10 +314,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Adds to the entries of the manifest what a start may trust of the files: all of it is synced.
     fn describe_files(&mut self) {
-        let (store, groups) = (&self.storing.store, &self.groups);
+        let (store, groups) = (self.segments.core(), &self.groups);
         self.checkpoint.writer.complete(|entry| {
             let generation = entry.purge_generation;
-            let unopened = groups.get(&entry.group).and_then(|group| group.vouched.as_ref());
+            let unopened = groups.get(&entry.group).and_then(|group| group.files.vouched());
             let described = match unopened.filter(|vouched| vouched.generation == generation) {
                 Some(vouched) => Some((vouched.list_sequence, vouched.unsealed)),
                 None => store.synced_files(entry.group, generation),
@@ -338,10 +339,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// There was no space for a state of the metadata. It is written anew, as it will be then.
     pub(crate) fn state_given_up(&mut self, group: u64) {
         if self.checkpoint.stop != Stop::No {
-            self.checkpoint.impatient_at = Some(self.now);
+            self.checkpoint.impatient_at = Some(self.clock.ticks());
         }
         if self.checkpoint.awaited.contains_key(&group) {
-            self.checkpoint.again = Some(self.now + self.identity.timing.resend);
+            self.checkpoint.again = Some(self.clock.ticks() + self.life.identity.timing.resend);
         }
     }
 
@@ -359,18 +360,18 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 ManifestEffect::Run(plan) => self.checkpoint.shell.start(driver, 0, plan),
                 ManifestEffect::InForce { .. } => self.manifest_in_force(),
                 ManifestEffect::Enlisted => {
-                    self.journal.step(journal::Event::Enlisted, &mut self.journal_effects);
+                    self.journal.step(journal::Event::Enlisted);
                 }
                 ManifestEffect::GivenUp => {
                     self.checkpoint.round = Round::Resting;
                     self.checkpoint.ended.given_up();
                     self.checkpoint.dirty = true;
-                    self.checkpoint.not_before = self.now + SPACE_PATIENCE;
+                    self.checkpoint.not_before = self.clock.ticks() + SPACE_PATIENCE;
                 }
                 ManifestEffect::Clean => self.checkpoint.stop = Stop::Done,
                 ManifestEffect::Fatal(fault) => {
                     let file = fault.path.display().to_string();
-                    self.fail(Fatal::Write { file, error: fault.error });
+                    self.outbox.fail(Fatal::Write { file, error: fault.error });
                 }
             }
         }
@@ -381,27 +382,22 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let captured = std::mem::take(&mut self.checkpoint.captured);
         let settled: Vec<_> = self.checkpoint.settled.drain(..).collect();
         for (group, op) in settled {
-            self.work.push_back(Work { group, event: Event::Checkpointed(op), body: None, ticket: None });
+            self.agenda.event(group, Event::Checkpointed(op));
         }
         for (id, op) in captured {
             self.hold_log(id);
-            let Some(group) = self.groups.get_mut(&id).filter(|group| op > group.checkpointed) else {
-                continue;
-            };
-            group.checkpointed = op;
-            group.kept = group.kept.max(op);
+            let Some(group) = self.groups.get_mut(&id) else { continue };
+            let Some(released) = group.records.checkpoint(op) else { continue };
             self.checkpoint.settled.push_back((id, op));
-            let released = group.kept_behind.map_or(op, |kept| kept.min(op));
-            self.journal
-                .step(journal::Event::Released { group: id, op: released.0 }, &mut self.journal_effects);
+            self.journal.step(journal::Event::Released { group: id, op: released.0 });
             if matches!(group.machine, Machine::Metadata)
                 && let Some(before) = self.checkpoint.state.replace(op)
             {
-                self.storing.store.drop_state(id, before.0, &mut self.storing.effects);
+                self.segments.order(|store, effects| store.drop_state(id, before.0, effects));
             }
         }
-        for group in self.checkpoint.ended.take_settled(&self.ending) {
-            self.journal.step(journal::Event::Ended { group }, &mut self.journal_effects);
+        for group in self.checkpoint.ended.take_settled(self.segments.ending()) {
+            self.journal.step(journal::Event::Ended { group });
         }
         self.checkpoint.round = Round::Resting;
     }

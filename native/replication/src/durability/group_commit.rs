@@ -21,12 +21,12 @@ const PATIENCE_MAX: Duration = Duration::from_millis(1);
 
 /// How many records are expected, and how long they are waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Gathering {
+pub(crate) struct GroupCommit {
     expected: usize,
     until: Option<Instant>,
 }
 
-impl Gathering {
+impl GroupCommit {
     /// A sync has ended while so many records were under way, those included that it made durable.
     pub(crate) fn durable(&mut self, under_way: usize) {
         self.expected = under_way.min(COMPANY_MAX);
@@ -61,36 +61,36 @@ mod tests {
 
     #[test]
     fn a_block_waits_for_as_many_as_were_under_way() {
-        let mut gathering = Gathering::default();
-        assert!(!gathering.holds(1, SYNC, NOW), "nobody is expected yet");
-        gathering.durable(3);
-        assert!(!gathering.holds(0, SYNC, NOW), "there is no block");
-        assert!(gathering.holds(1, SYNC, NOW));
-        assert_eq!(gathering.deadline(), Some(NOW + SYNC));
-        assert!(gathering.holds(2, SYNC, NOW + SYNC / 2));
-        assert_eq!(gathering.deadline(), Some(NOW + SYNC), "from the first on");
-        assert!(!gathering.holds(3, SYNC, NOW + SYNC / 2));
-        assert_eq!(gathering.deadline(), None);
+        let mut group_commit = GroupCommit::default();
+        assert!(!group_commit.holds(1, SYNC, NOW), "nobody is expected yet");
+        group_commit.durable(3);
+        assert!(!group_commit.holds(0, SYNC, NOW), "there is no block");
+        assert!(group_commit.holds(1, SYNC, NOW));
+        assert_eq!(group_commit.deadline(), Some(NOW + SYNC));
+        assert!(group_commit.holds(2, SYNC, NOW + SYNC / 2));
+        assert_eq!(group_commit.deadline(), Some(NOW + SYNC), "from the first on");
+        assert!(!group_commit.holds(3, SYNC, NOW + SYNC / 2));
+        assert_eq!(group_commit.deadline(), None);
     }
 
     #[test]
     fn who_stays_away_is_waited_for_once() {
-        let mut gathering = Gathering::default();
-        gathering.durable(4);
-        assert!(gathering.holds(1, SYNC, NOW));
-        assert!(!gathering.holds(1, SYNC, NOW + SYNC));
-        assert!(!gathering.holds(1, SYNC, NOW + 2 * SYNC));
-        gathering.durable(1);
-        assert!(!gathering.holds(1, SYNC, NOW + 3 * SYNC));
+        let mut group_commit = GroupCommit::default();
+        group_commit.durable(4);
+        assert!(group_commit.holds(1, SYNC, NOW));
+        assert!(!group_commit.holds(1, SYNC, NOW + SYNC));
+        assert!(!group_commit.holds(1, SYNC, NOW + 2 * SYNC));
+        group_commit.durable(1);
+        assert!(!group_commit.holds(1, SYNC, NOW + 3 * SYNC));
     }
 
     #[test]
     fn neither_a_quick_disk_nor_a_crowd_is_waited_for_long() {
-        let mut gathering = Gathering::default();
-        gathering.durable(1_000);
-        assert!(!gathering.holds(1, PATIENCE_MIN / 2, NOW));
-        assert!(!gathering.holds(COMPANY_MAX, SYNC, NOW));
-        assert!(gathering.holds(1, Duration::from_secs(3), NOW));
-        assert_eq!(gathering.deadline(), Some(NOW + PATIENCE_MAX));
+        let mut group_commit = GroupCommit::default();
+        group_commit.durable(1_000);
+        assert!(!group_commit.holds(1, PATIENCE_MIN / 2, NOW));
+        assert!(!group_commit.holds(COMPANY_MAX, SYNC, NOW));
+        assert!(group_commit.holds(1, Duration::from_secs(3), NOW));
+        assert_eq!(group_commit.deadline(), Some(NOW + PATIENCE_MAX));
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod after_sync;
 pub(crate) mod append;
 pub(crate) mod checkpoint;
 pub(crate) mod group_commit;
+pub(crate) mod group_records;
+pub(crate) mod journal;
 pub(crate) mod read_back;
 pub(crate) mod recovery;
 pub(crate) mod refused_prepares;

@@ -7,7 +7,8 @@ use ng_storage::journal::Located;
 use ng_vsr::Event;
 use ng_wire::replica::{Message, PrepareHeader};
 
-use crate::host::{ShardLog, Waits, Work};
+use crate::durability::journal::Waits;
+use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
 /// Reads under way at a time.
@@ -84,18 +85,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let Some(place) = self.reads.free() else { return };
             let Some(wanted) = self.reads.wanted.pop_front() else { return };
             let header = wanted.header;
-            let in_memory =
-                self.groups.get(&wanted.group).and_then(|group| group.body(header.op, header.checksum));
+            let in_memory = self
+                .groups
+                .get(&wanted.group)
+                .and_then(|group| group.execution.body(header.op, header.checksum));
             if let Some(body) = in_memory.cloned() {
                 self.found(wanted, body);
                 continue;
             }
-            let located = self.journal.locate(wanted.group, header.op.0);
+            let located = self.journal.core().locate(wanted.group, header.op.0);
             match located.filter(|located| located.checksum == header.checksum) {
                 Some(located) if located.file.is_some() => {
                     let token = Token(self.reads.first_token + place as u64);
-                    self.counts.read += 1;
-                    self.shell.read_body(driver, &located, token);
+                    self.outbox.counts.read += 1;
+                    self.journal.read_body(driver, &located, token);
                     self.reads.under_way[place] = Some((wanted, located));
                 }
                 // Relocated just now: the copy is not written yet, and the old one may be overwritten.
@@ -117,7 +120,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return;
         }
         // While it was read its file may have been freed and written anew: then it is elsewhere by now.
-        let moved = self.journal.locate(wanted.group, wanted.header.op.0);
+        let moved = self.journal.core().locate(wanted.group, wanted.header.op.0);
         wanted.failed += 1;
         if moved.is_some_and(|moved| moved.position != located.position) || wanted.failed < ATTEMPTS {
             self.reads.wanted.push_front(wanted);
@@ -131,9 +134,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         match purpose {
             Purpose::Execute => {
                 // A state may have taken its place while it was read.
-                if let Some(group) = self.groups.get_mut(&id).filter(|group| header.op > group.executed) {
-                    group.bodies.insert(header.op, (header.checksum, body));
-                    self.executable.insert(id);
+                if let Some(group) =
+                    self.groups.get_mut(&id).filter(|group| header.op > group.execution.executed())
+                {
+                    group.execution.keep_body(header.op, header.checksum, body);
+                    self.agenda.execute(id);
                 }
             }
             Purpose::Send { to, block, message } => {
@@ -146,12 +151,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn unreadable(&mut self, wanted: &Wanted) {
         let PrepareHeader { op, checksum, .. } = wanted.header;
         let wanted_here = self.groups.get(&wanted.group).is_some_and(|group| op > group.replica.commit_min());
-        if self.identity.nodes == 1 && wanted_here {
-            self.fail(crate::outbox::Fatal::Lost { group: wanted.group, op });
+        if self.life.identity.nodes == 1 && wanted_here {
+            self.outbox.fail(crate::outbox::Fatal::Lost { group: wanted.group, op });
             return;
         }
         let event = Event::Unreadable { op, checksum };
-        self.work.push_back(Work { group: wanted.group, event, body: None, ticket: None });
+        self.agenda.event(wanted.group, event);
     }
 }
 

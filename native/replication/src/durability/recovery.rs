@@ -1,6 +1,6 @@
 //! From what lies on the disk to groups that speak.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
 use ng_io::{Driver, Environment, Handle};
 use ng_partition::{Partition, PartitionLimits};
@@ -22,27 +22,27 @@ use ng_vsr::{
 use ng_wire::replica::{Op, Standing, Tail, View};
 use thiserror::Error;
 
-use crate::durability::after_sync::Held;
+use crate::clock::{self, Clock};
 use crate::durability::checkpoint::Checkpoint;
-use crate::durability::group_commit::Gathering;
+use crate::durability::journal::ShardJournal;
 use crate::durability::read_back::{READ_TOKENS, Reads};
-use crate::durability::refused_prepares::TurnedAway;
-use crate::figures::Changed;
-use crate::group::{Body, Group};
+use crate::durability::refused_prepares::RefusedPrepares;
+use crate::group::{Body, Group, GroupFiles};
 use crate::group_state::{metadata_at, partition_at};
-use crate::host::{LogCounts, LogIdentity, ShardLog, ticks};
+use crate::host::{Life, LogIdentity, Peers, ShardLog};
 use crate::machine::{Machine, MetadataMachine};
-use crate::offsets::Committing;
+use crate::offsets::UnloggedOffsets;
+use crate::outbox::Outbox;
 use crate::owner::METADATA;
 use crate::plant::Planted;
 use crate::poll::execute::Polls;
-use crate::replicate::liveness::Pairs;
-use crate::replicate::timer_wheel::Wheel;
+use crate::replicate::agenda::Agenda;
+use crate::replicate::heartbeat::Heartbeat;
+use crate::replicate::liveness::Liveness;
 use crate::segments::adopt::Adoptions;
 use crate::segments::retention::Retention;
-use crate::segments::write_behind::Storing;
+use crate::segments::store::ShardSegments;
 use crate::transfer::receive::Transfers;
-use crate::transfer::send::Exports;
 
 /// The epoch of the configuration that every group begins with.
 pub const FIRST_EPOCH: u32 = 1;
@@ -151,25 +151,26 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             nonce: parts.nonce,
             journal_limits: parts.journal_limits,
             reads: Reads::new(reads),
-            storing: Storing::new(
+            segments: ShardSegments::new(
                 SegmentStore::new(owner_of(&shard, identity.nodes > 1), parts.home, store_limits),
                 store_shell,
+                shard.environment.clone(),
             ),
             manifest_token: parts.first_token,
             checkpoint_period: parts.checkpoint_period,
             state: parts.metadata_state.as_ref().map(|state| Op(state.op)),
         };
         let mut log = Self::resting((identity, limits, parts.metadata), shard, files, driver, planted);
-        if log.identity.nodes > 1 {
+        if log.life.identity.nodes > 1 {
             // What was promised in the lives before may lie in blocks that nothing vouches for yet.
-            log.journal.prove(log.first_block);
+            log.journal.prove(log.journal.first_block());
         }
         let mut found: BTreeMap<u64, RecoveredGroup> =
             found.into_iter().map(|group| (group.group, group)).collect();
         let mut entries: BTreeMap<u64, GroupEntry> =
             entries.into_iter().map(|entry| (entry.group, entry)).collect();
         let passed_over = entries.get(&METADATA).map_or(0, |entry| entry.skipped_to);
-        log.sessions_passed_over = passed_over.saturating_add(birth.offsets_skipped);
+        log.life.sessions_passed_over = passed_over.saturating_add(birth.offsets_skipped);
         let mut groups: BTreeMap<u64, u32> = parts.expected.into_iter().collect();
         let kept = entries.iter().map(|(id, entry)| (*id, entry.anchor.epoch));
         for (id, epoch) in kept.chain(found.iter().map(|(id, found)| (*id, found.epoch))) {
@@ -182,7 +183,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         for group in closed {
             log.checkpoint.end(group, planted);
-            log.remove_files(group);
+            log.segments.remove(group);
         }
         Ok(log)
     }
@@ -191,11 +192,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn resting(
         (identity, limits, metadata): (LogIdentity, GroupLimits, M),
         shard: OpenedShard<E>,
-        files: LogFiles,
+        files: LogFiles<E>,
         driver: &E::Driver,
         planted: Planted,
     ) -> Self {
-        let now = ticks(driver.now());
+        let now = clock::ticks(driver.now());
         let first_block = shard.recovered.next_sequence();
         let (writer, manifest_shell) =
             manifest_parts(files.manifest_token, shard.home, shard.superblocks, shard.superblock_file);
@@ -208,54 +209,29 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             &mut journal_effects,
         );
         let mut log = Self {
-            pairs: Pairs::new(identity.nodes, identity.timing.suspicion, now),
-            identity,
-            limits,
-            journal,
-            shell: shard.shell,
-            environment: shard.environment,
-            journal_effects,
-            gathering: Gathering::default(),
-            first_block,
-            quiet_since: Ticks::MAX,
+            peers: Peers {
+                liveness: Liveness::new(identity.nodes, identity.timing.suspicion, now),
+                heartbeat: Heartbeat::new(now),
+                refused: RefusedPrepares::default(),
+            },
+            life: Life { identity, limits, nonce: files.nonce, planted, sessions_passed_over: 0 },
+            journal: ShardJournal::new(journal, shard.shell, journal_effects, first_block),
             groups: BTreeMap::new(),
             metadata,
-            wheel: Wheel::new(now),
-            held: Held::new(),
-            promised: Held::new(),
+            agenda: Agenda::new(now),
             reads: files.reads,
-            turned_away: TurnedAway::default(),
-            work: VecDeque::new(),
-            executable: BTreeSet::new(),
             transfers: Transfers::default(),
-            exports: Exports::default(),
-            storing: files.storing,
+            segments: files.segments,
             polls: Polls::default(),
-            committing: Committing::default(),
+            offsets: UnloggedOffsets::default(),
             retention: Retention::new(now),
             adoptions: Adoptions::default(),
-            changed: Changed::default(),
             checkpoint: Checkpoint::new(writer, manifest_shell, files.checkpoint_period, now, files.state),
-            news: VecDeque::new(),
-            beat_cursor: 0,
-            next_beat: now,
-            effects: Effects::default(),
-            outgoing: VecDeque::new(),
-            counts: LogCounts::default(),
-            now,
-            instant: driver.now(),
-            wall: driver.wall(),
-            failed: false,
-            watched: false,
-            planted,
-            nonce: files.nonce,
-            sessions_passed_over: 0,
-            ending: BTreeSet::new(),
-            due: Vec::new(),
-            silent: Vec::new(),
+            outbox: Outbox::default(),
+            clock: Clock::of(driver),
         };
-        log.planted.in_journal(&mut log.journal);
-        log.planted.in_store(&mut log.storing.store);
+        log.life.planted.in_journal(log.journal.core_mut());
+        log.segments.order(|store, _| planted.in_store(store));
         log
     }
 
@@ -269,11 +245,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let setup = Setup {
             group: id,
             epoch,
-            replica: self.identity.node,
-            replicas: self.identity.nodes,
-            limits: Limits { listed: self.listed_max(), ..self.limits.log },
-            timing: self.identity.timing,
-            clients: (id == METADATA).then_some(self.limits.clients),
+            replica: self.life.identity.node,
+            replicas: self.life.identity.nodes,
+            limits: Limits { listed: self.listed_max(), ..self.life.limits.log },
+            timing: self.life.identity.timing,
+            clients: (id == METADATA).then_some(self.life.limits.clients),
         };
         let skipped = birth.offsets_skipped;
         let (machine, clients) =
@@ -284,13 +260,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let mut effects = Effects::default();
         let nonce = birth.nonce ^ id | 1;
         let replica = self
+            .life
             .planted
-            .open_replica(setup, directory, nonce, self.now, &mut effects)
+            .open_replica(setup, directory, nonce, self.clock.ticks(), &mut effects)
             .map_err(|_| LogRefusal::Limits)?;
-        let mut group = Box::new(Group::new(replica, machine, epoch, self.first_block));
-        group.vouched = sources.vouched().filter(|_| id != METADATA);
+        let mut group = Box::new(Group::new(replica, machine, epoch, self.journal.first_block()));
+        if let Some(vouched) = sources.vouched().filter(|_| id != METADATA) {
+            group.files = GroupFiles::Vouched(vouched);
+        }
         if !known {
-            group.recovered_block = self.append_open(id, epoch, !birth.founding);
+            group.records.set_recovered_block(self.append_open(id, epoch, !birth.founding));
         }
         self.groups.insert(id, group);
         self.perform(id, &mut effects, None, None);
@@ -307,21 +286,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     ) -> Option<(Machine, Option<ClientTable>)> {
         if id != METADATA {
             let partition = match state {
-                Some(kept) => partition_at(&GroupEntry::from_bytes(&kept.state).ok()?, self.limits.partition),
-                None => Partition::new(id, self.limits.partition),
+                Some(kept) => {
+                    partition_at(&GroupEntry::from_bytes(&kept.state).ok()?, self.life.limits.partition)
+                }
+                None => Partition::new(id, self.life.limits.partition),
             };
             let partition = partition.skipping(offsets_skipped);
-            let partition = Box::new(self.planted.in_partition(partition));
+            let partition = Box::new(self.life.planted.in_partition(partition));
             return Some((Machine::Partition(partition, None), None));
         }
         let Some(kept) = state else { return Some((Machine::Metadata, None)) };
-        let (clients, machine) = metadata_at(&kept.state, &kept.anchor, self.limits.clients)?;
+        let (clients, machine) = metadata_at(&kept.state, &kept.anchor, self.life.limits.clients)?;
         self.metadata.install(&machine).then_some((Machine::Metadata, Some(clients)))
     }
 
     /// Writes that a group begins here; returns the block it is in.
     fn append_open(&mut self, id: u64, epoch: u32, blank: bool) -> u64 {
-        let body = OpenBody { blank, replicas: (0..self.identity.nodes).map(u128::from).collect() }.encode();
+        let body =
+            OpenBody { blank, replicas: (0..self.life.identity.nodes).map(u128::from).collect() }.encode();
         let header = RecordHeader { epoch, ..RecordHeader::of(RecordKind::Open, id, &body) };
         match self.journal.append(header, Body::new(body.into())) {
             Ok(position) => position.block,
@@ -339,11 +321,11 @@ const fn store_lanes(limits: &StoreLimits) -> usize {
 }
 
 /// What a log works with on the disk, besides its journal.
-struct LogFiles {
+struct LogFiles<E> {
     nonce: u64,
     journal_limits: JournalLimits,
     reads: Reads,
-    storing: Storing,
+    segments: ShardSegments<E>,
     manifest_token: u64,
     checkpoint_period: Ticks,
     /// The operation of the metadata's state that the manifest in force speaks of.

@@ -8,12 +8,12 @@ use ng_io::Environment;
 use ng_vsr::Event;
 use ng_wire::replica::Op;
 
-use crate::host::{ShardLog, Work};
+use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
 /// The oldest prepare of each group that was turned away.
 #[derive(Debug, Default)]
-pub(crate) struct TurnedAway {
+pub(crate) struct RefusedPrepares {
     oldest: BTreeMap<u64, Prepare>,
 }
 
@@ -23,7 +23,7 @@ struct Prepare {
     body_bytes: usize,
 }
 
-impl TurnedAway {
+impl RefusedPrepares {
     pub(crate) fn add(&mut self, group: u64, op: Op, body_bytes: usize) {
         let oldest = self.oldest.entry(group).or_insert(Prepare { op, body_bytes });
         if op < oldest.op {
@@ -34,19 +34,19 @@ impl TurnedAway {
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Tells the replicas for whose prepares there is room now.
-    pub(crate) fn ask_for_turned_away(&mut self) {
-        if self.turned_away.oldest.is_empty() {
+    pub(crate) fn ask_for_refused_prepares(&mut self) {
+        if self.peers.refused.oldest.is_empty() {
             return;
         }
-        let oldest = std::mem::take(&mut self.turned_away.oldest);
+        let oldest = std::mem::take(&mut self.peers.refused.oldest);
         for (id, Prepare { op, body_bytes }) in oldest {
             if !self.groups.contains_key(&id) {
                 continue;
             }
             if self.has_room_for_prepare(id, op, body_bytes) {
-                self.work.push_back(Work { group: id, event: Event::RoomAgain, body: None, ticket: None });
+                self.agenda.event(id, Event::RoomAgain);
             } else {
-                self.turned_away.add(id, op, body_bytes);
+                self.peers.refused.add(id, op, body_bytes);
             }
         }
     }

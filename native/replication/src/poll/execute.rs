@@ -57,9 +57,9 @@ impl Default for PollLimits {
 #[derive(Debug)]
 pub(crate) struct Polls {
     limits: PollLimits,
-    under_way: BTreeMap<u64, Box<Polling>>,
+    under_way: BTreeMap<u64, Box<ActivePoll>>,
     /// Those that have read nothing, because others hold the memory for reads.
-    waiting: VecDeque<Box<Polling>>,
+    waiting: VecDeque<Box<ActivePoll>>,
     asked: u64,
     /// What they have read, and are to read.
     bytes: usize,
@@ -109,7 +109,7 @@ enum Begin {
 }
 
 #[derive(Debug)]
-struct Polling {
+struct ActivePoll {
     ticket: Ticket,
     poll: Poll,
     generation: u64,
@@ -140,7 +140,7 @@ enum Step {
     Refuse(PollRefusal),
 }
 
-impl Polling {
+impl ActivePoll {
     fn new(ticket: Ticket, poll: Poll, state: &PartitionState, until: u64, stored: Option<u64>) -> Self {
         let first = state.first_offset;
         let (begin, from) = match poll.strategy {
@@ -212,7 +212,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let stored = self.stored_offset(poll.group, poll.consumer);
         if stored.is_some() {
             let (kind, id) = poll.consumer;
-            self.retention.readers.saw(poll.group, (kind, id.into()), self.now);
+            self.retention.readers.saw(poll.group, (kind, id.into()), self.clock.ticks());
         }
         let Some(state) = self.partition(poll.group) else {
             return self.end_poll(ticket, Err(PollRefusal::NoGroup));
@@ -221,7 +221,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Some(until) = state.last_offset.filter(|_| poll.count > 0) else {
             return self.end_poll(ticket, Ok(empty));
         };
-        let polling = Polling::new(ticket, poll, state, until, stored);
+        let polling = ActivePoll::new(ticket, poll, state, until, stored);
         self.lead_poll(Box::new(polling));
     }
 
@@ -233,13 +233,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     fn end_poll(&mut self, ticket: Ticket, answer: Result<Polled, PollRefusal>) {
         if answer.as_ref().is_err_and(|refusal| *refusal == PollRefusal::Busy) {
-            self.counts.busy += 1;
+            self.outbox.counts.busy += 1;
         }
-        self.outgoing.push_back(Outgoing::Polled { ticket, answer });
+        self.outbox.push(Outgoing::Polled { ticket, answer });
     }
 
     /// Leads a poll on until it has to wait or has ended.
-    fn lead_poll(&mut self, mut polling: Box<Polling>) {
+    fn lead_poll(&mut self, mut polling: Box<ActivePoll>) {
         match self.next_poll_step(&mut polling) {
             Step::Read(sought) => match self.read_for_poll(&mut polling, sought) {
                 Reading::Asked(asker) => drop(self.polls.under_way.insert(asker, polling)),
@@ -266,12 +266,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Answers a poll with what it has; where that is nothing, with what went wrong.
-    fn conclude_poll(&mut self, mut polling: Box<Polling>, wrong: Option<PollRefusal>) {
+    fn conclude_poll(&mut self, mut polling: Box<ActivePoll>, wrong: Option<PollRefusal>) {
         self.polls.bytes -= polling.held;
         if wrong.is_some_and(PollRefusal::is_damage) {
             let (group, offset) = (polling.poll.group, polling.selection.next());
-            self.outgoing.push_back(Outgoing::Damaged { group, offset });
-            self.storing.store.distrust(group, offset, &mut self.storing.effects);
+            self.outbox.push(Outgoing::Damaged { group, offset });
+            self.segments.order(|store, effects| store.distrust(group, offset, effects));
         }
         let messages = polling.selection.messages();
         let answer = match wrong.filter(|_| messages == 0) {
@@ -289,10 +289,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.end_poll(polling.ticket, answer);
     }
 
-    fn next_poll_step(&mut self, polling: &mut Polling) -> Step {
+    fn next_poll_step(&mut self, polling: &mut ActivePoll) -> Step {
         let id = polling.poll.group;
         self.open_segments(id);
-        let store = &self.storing.store;
+        let store = self.segments.core();
         match self.partition(id) {
             None => return Step::Refuse(PollRefusal::NoGroup),
             // Nothing that was asked for is there any more.
@@ -332,20 +332,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Goes on at the next offset, on the disk or in memory.
-    fn poll_on(&mut self, polling: &mut Polling) -> Step {
+    fn poll_on(&mut self, polling: &mut ActivePoll) -> Step {
         self.take_from_cache(polling);
         let next = polling.selection.next();
         if polling.selection.is_full() || next > polling.until {
             return Step::End;
         }
-        if self.storing.store.last_on_disk(polling.poll.group).is_some_and(|last| next <= last) {
+        if self.segments.core().last_on_disk(polling.poll.group).is_some_and(|last| next <= last) {
             return Step::Read(Sought::Offset(next));
         }
         self.take_from_memory(polling)
     }
 
     /// Takes what it can of what was executed or read last. What is damaged there is looked for on the disk again.
-    fn take_from_cache(&mut self, polling: &mut Polling) {
+    fn take_from_cache(&mut self, polling: &mut ActivePoll) {
         let (group, generation) = (polling.poll.group, polling.generation);
         while !polling.selection.is_full() && polling.selection.next() <= polling.until {
             let next = polling.selection.next();
@@ -357,9 +357,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    fn take_from_memory(&self, polling: &mut Polling) -> Step {
+    fn take_from_memory(&self, polling: &mut ActivePoll) -> Step {
         let until = polling.until;
-        for batch in self.storing.store.in_memory(polling.poll.group) {
+        for batch in self.segments.core().in_memory(polling.poll.group) {
             if batch.base_offset > until || polling.selection.is_full() {
                 break;
             }
@@ -380,8 +380,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Looks in memory for the first batch of a time that none on the disk has.
-    fn begin_in_memory(&self, polling: &mut Polling, time: u64) -> Step {
-        let mut batches = self.storing.store.in_memory(polling.poll.group);
+    fn begin_in_memory(&self, polling: &mut ActivePoll, time: u64) -> Step {
+        let mut batches = self.segments.core().in_memory(polling.poll.group);
         let found = batches.find(|batch| batch.timestamp >= time && batch.last_offset >= polling.first);
         match found.filter(|batch| batch.base_offset <= polling.until).map(|batch| batch.base_offset) {
             Some(offset) => {
@@ -393,7 +393,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     /// Asks the segments for what a poll seeks, if there is room to read it.
-    fn read_for_poll(&mut self, polling: &mut Polling, sought: Sought) -> Reading {
+    fn read_for_poll(&mut self, polling: &mut ActivePoll, sought: Sought) -> Reading {
         let group = polling.poll.group;
         let bytes = self.bytes_for(polling);
         let polls = &mut self.polls;
@@ -412,23 +412,23 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         polling.reading = reading;
         polls.asked += 1;
         let asker = polls.asked;
-        let Polling { generation, until, .. } = *polling;
+        let ActivePoll { generation, until, .. } = *polling;
         let batch_bytes = polls.limits.piece_bytes;
         let fetch = Fetch { asker, generation, sought, until, bytes, batch_bytes };
-        self.storing.store.fetch(group, fetch, &mut self.storing.effects);
+        self.segments.order(|store, effects| store.fetch(group, fetch, effects));
         Reading::Asked(asker)
     }
 
     /// About how many bytes the messages have that a poll still wants.
-    fn bytes_for(&self, polling: &Polling) -> usize {
+    fn bytes_for(&self, polling: &ActivePoll) -> usize {
         let selection = &polling.selection;
-        let figures = self.storing.store.figures(polling.poll.group).filter(|figures| figures.messages > 0);
+        let figures = self.segments.core().figures(polling.poll.group).filter(|figures| figures.messages > 0);
         let each = figures.map_or(0, |figures| figures.bytes.div_ceil(figures.messages));
         let likely = each.saturating_mul(selection.messages_left().into());
         let wanted = usize::try_from(likely).unwrap_or(usize::MAX).min(selection.bytes_left());
         // Who goes on where another poll ended will go on further.
         let (group, next) = (polling.poll.group, selection.next());
-        let ahead = self.storing.store.goes_on(group, polling.generation, next);
+        let ahead = self.segments.core().goes_on(group, polling.generation, next);
         let least = if ahead { self.polls.limits.piece_bytes } else { 1 };
         wanted.clamp(least, self.polls.limits.piece_bytes).max(polling.larger)
     }
@@ -439,7 +439,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.polls.bytes -= polling.reading;
         (polling.reading, polling.larger) = (0, 0);
         let (id, generation) = (polling.poll.group, polling.generation);
-        if polling.selection.messages() > 0 && polling.swaps != self.storing.store.swaps(id) {
+        if polling.selection.messages() > 0 && polling.swaps != self.segments.core().swaps(id) {
             // What it has is of segments that were replaced: it ends with that, and has nothing of the new ones.
             return self.conclude_poll(polling, None);
         }
@@ -452,15 +452,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 if polling.held > 0
                     && let Some(buffer) = found.compact()
                 {
-                    self.storing.shell.use_again(buffer);
+                    self.segments.recycle(buffer);
                 }
                 let mut piece = Piece::read(&mut found);
                 let (at, taken) = polling.take(&mut piece, found.passed);
                 self.polls.bytes += polling.held - before;
                 let next = polling.selection.next();
-                self.storing.store.remember(id, generation, next, &found, at);
+                self.segments.order(|store, _| store.remember(id, generation, next, &found, at));
                 // What was read of a segment that was replaced meanwhile is for this poll alone.
-                if taken.is_ok() && self.storing.store.is_current(id, &found) {
+                if taken.is_ok() && self.segments.core().is_current(id, &found) {
                     self.polls.cache.keep(id, generation, piece);
                 }
                 taken.map_err(PollRefusal::from)

@@ -38,14 +38,14 @@ impl Silent {
 
 /// Everything heard of the other nodes.
 #[derive(Debug)]
-pub(crate) struct Pairs {
+pub(crate) struct Liveness {
     peers: Vec<Peer>,
     patience: Ticks,
     /// Before this moment nothing falls silent that is not yet.
     quiet_before: Ticks,
 }
 
-impl Pairs {
+impl Liveness {
     pub(crate) fn new(nodes: u8, patience: Ticks, now: Ticks) -> Self {
         let peers = vec![Peer { since: now, ..Peer::default() }; usize::from(nodes)];
         Self { peers, patience, quiet_before: now }
@@ -101,9 +101,10 @@ impl Pairs {
 
     /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no group, and none
     /// while all of them have been heard of lately.
-    pub(crate) fn fallen_silent(&mut self, me: u8, now: Ticks, into: &mut Vec<Silent>) {
+    pub(crate) fn fallen_silent(&mut self, me: u8, now: Ticks) -> Vec<Silent> {
+        let mut fallen = Vec::new();
         if now < self.quiet_before {
-            return;
+            return fallen;
         }
         let mut earliest = Ticks::MAX;
         for (node, peer) in (0_u8..).zip(&mut self.peers).filter(|(node, _)| *node != me) {
@@ -111,7 +112,7 @@ impl Pairs {
                 let ends = peer.since + self.patience;
                 if now >= ends {
                     peer.silent = true;
-                    into.push(Silent { node, shard: None });
+                    fallen.push(Silent { node, shard: None });
                 } else {
                     earliest = earliest.min(ends);
                 }
@@ -121,13 +122,14 @@ impl Pairs {
                 let ends = pair.heard + self.patience;
                 if now >= ends {
                     pair.silent = true;
-                    into.push(Silent { node, shard: Some((shard, shards)) });
+                    fallen.push(Silent { node, shard: Some((shard, shards)) });
                 } else {
                     earliest = earliest.min(ends);
                 }
             }
         }
         self.quiet_before = earliest;
+        fallen
     }
 }
 
@@ -135,39 +137,37 @@ impl Pairs {
 mod tests {
     use super::*;
 
-    fn silent(pairs: &mut Pairs, now: Ticks) -> Vec<Silent> {
-        let mut found = Vec::new();
-        pairs.fallen_silent(0, now, &mut found);
-        found
+    fn silent(liveness: &mut Liveness, now: Ticks) -> Vec<Silent> {
+        liveness.fallen_silent(0, now)
     }
 
     #[test]
     fn a_node_that_never_spoke_is_silent_as_a_whole_and_once() {
-        let mut pairs = Pairs::new(3, 400, 0);
-        assert_eq!(silent(&mut pairs, 399), []);
+        let mut liveness = Liveness::new(3, 400, 0);
+        assert_eq!(silent(&mut liveness, 399), []);
         let whole = |node| Silent { node, shard: None };
-        assert_eq!(silent(&mut pairs, 400), [whole(1), whole(2)]);
-        assert_eq!(silent(&mut pairs, 900), []);
-        assert!(pairs.is_silent(1, 7));
+        assert_eq!(silent(&mut liveness, 400), [whole(1), whole(2)]);
+        assert_eq!(silent(&mut liveness, 900), []);
+        assert!(liveness.is_silent(1, 7));
     }
 
     #[test]
     fn one_shard_of_a_node_falls_silent_and_speaks_again() {
-        let mut pairs = Pairs::new(2, 400, 0);
-        pairs.beat(1, (0, 2), 1, 10);
-        pairs.beat(1, (1, 2), 1, 300);
-        assert_eq!(silent(&mut pairs, 500), [Silent { node: 1, shard: Some((0, 2)) }]);
-        pairs.beat(1, (0, 2), 1, 600);
-        assert_eq!(silent(&mut pairs, 699), []);
-        assert!(!pairs.is_silent(1, crate::owner::METADATA));
+        let mut liveness = Liveness::new(2, 400, 0);
+        liveness.beat(1, (0, 2), 1, 10);
+        liveness.beat(1, (1, 2), 1, 300);
+        assert_eq!(silent(&mut liveness, 500), [Silent { node: 1, shard: Some((0, 2)) }]);
+        liveness.beat(1, (0, 2), 1, 600);
+        assert_eq!(silent(&mut liveness, 699), []);
+        assert!(!liveness.is_silent(1, crate::owner::METADATA));
     }
 
     #[test]
     fn a_restart_is_noticed_though_nothing_was_silent() {
-        let mut pairs = Pairs::new(2, 400, 0);
-        assert_eq!(pairs.beat(1, (0, 1), 3, 0), None);
-        assert_eq!(pairs.beat(1, (0, 1), 3, 100), None);
-        assert_eq!(pairs.beat(1, (0, 1), 4, 200), Some(Silent { node: 1, shard: Some((0, 1)) }));
-        assert_eq!(pairs.beat(1, (0, 1), 3, 300), None, "a late beat of the life before");
+        let mut liveness = Liveness::new(2, 400, 0);
+        assert_eq!(liveness.beat(1, (0, 1), 3, 0), None);
+        assert_eq!(liveness.beat(1, (0, 1), 3, 100), None);
+        assert_eq!(liveness.beat(1, (0, 1), 4, 200), Some(Silent { node: 1, shard: Some((0, 1)) }));
+        assert_eq!(liveness.beat(1, (0, 1), 3, 300), None, "a late beat of the life before");
     }
 }

@@ -8,10 +8,11 @@ use ng_wire::replica::{Content, Frame, Level, LogOperation, Message, Op, SUFFIX_
 use ng_wire::table::error::ErrorCode;
 
 use crate::group::{Body, Ticket};
-use crate::host::{ShardLog, Work};
+use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
-use crate::outbox::{LogAnswer, Outgoing};
+use crate::outbox::LogAnswer;
 use crate::owner::METADATA;
+use crate::replicate::agenda::Work;
 
 /// Bytes of the journal that batches leave to everything else: whatever producers do while the disk is full, a topic can be
 /// deleted or purged.
@@ -45,8 +46,8 @@ enum Role {
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// The time at which requests come in from now on. A turn of the log tells it, too.
-    pub const fn tell_time(&mut self, wall: WallMicros) {
-        self.wall = wall;
+    pub const fn set_time(&mut self, wall: WallMicros) {
+        self.clock.set_wall(wall);
     }
 
     /// Takes a request; the answer comes out under its ticket, in this turn or a later one.
@@ -54,10 +55,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let id = request.group;
         if let Err(answer) = self.prepare(Some(ticket), request) {
             if answer == LogAnswer::Busy {
-                self.counts.busy += 1;
+                self.outbox.counts.busy += 1;
             }
             debug_assert!(self.groups.contains_key(&id) || answer == LogAnswer::NoGroup);
-            self.outgoing.push_back(Outgoing::Answer { ticket, answer });
+            self.outbox.answer(ticket, answer);
         }
     }
 
@@ -84,7 +85,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.stamp(id, head, operation, &mut body)?;
         }
         let overtakes = matches!(operation, LogOperation::Offsets | LogOperation::DropGroupOffsets);
-        if overtakes && ticket.is_some() && id != METADATA && self.planted.marks_overtaken_offsets() {
+        if overtakes && ticket.is_some() && id != METADATA && self.life.planted.marks_overtaken_offsets() {
             self.offsets_prepared(id, operation, head.next(), &body);
         }
         let (body_check, checksum) = body_checksum(operation, &body);
@@ -94,7 +95,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             request,
             operation: operation.code(),
             level,
-            timestamp: self.wall.0,
+            timestamp: self.clock.wall().0,
             body_checksum: checksum,
             body_check,
             body_bytes: u32::try_from(body.len())
@@ -108,13 +109,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn kept_from_batches(&self) -> usize {
-        KEPT_FROM_BATCHES.min(self.journal.body_bytes_max() / 4)
+        KEPT_FROM_BATCHES.min(self.journal.core().body_bytes_max() / 4)
     }
 
     /// Whether the journal has room for a body of so many bytes and `kept` more.
     fn leaves_room(&self, id: u64, next: Op, bytes: usize, kept: usize) -> bool {
-        let (live, live_max) = self.journal.live_bytes();
-        self.has_room(id, next, (bytes + kept).min(self.journal.body_bytes_max()))
+        let (live, live_max) = self.journal.core().live_bytes();
+        self.has_room(id, next, (bytes + kept).min(self.journal.core().body_bytes_max()))
             && live + (bytes + kept) as u64 <= live_max
     }
 
@@ -122,14 +123,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// one: a journal full of operations that cannot be committed without it would stay full.
     pub(crate) fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
         let comes_next = || self.groups.get(&id).is_none_or(|group| op <= group.replica.lacks_from());
-        self.leaves_room(id, op, bytes, self.journal.body_bytes_max())
+        self.leaves_room(id, op, bytes, self.journal.core().body_bytes_max())
             || self.has_room(id, op, bytes) && comes_next()
     }
 
     /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`], and the journal takes
     /// no larger body than it can keep.
     pub(crate) fn listed_max(&self) -> u64 {
-        ViewBody::headers_in(self.journal.body_bytes_max()).min(SUFFIX_MAX) as u64
+        ViewBody::headers_in(self.journal.core().body_bytes_max()).min(SUFFIX_MAX) as u64
     }
 
     /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all of them, and
@@ -149,7 +150,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Operations between what a start has of a group and an operation of it.
     fn ahead(&self, group: u64, op: Op) -> u64 {
-        self.groups.get(&group).map_or(0, |group| op.since(group.kept))
+        self.groups.get(&group).map_or(0, |group| op.since(group.records.kept()))
     }
 
     fn ahead_max(&self, role: Role) -> u64 {
@@ -165,7 +166,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if id != METADATA || operation == LogOperation::Register {
             return session;
         }
-        session.checked_sub(self.sessions_passed_over).unwrap_or(u64::MAX)
+        session.checked_sub(self.life.sessions_passed_over).unwrap_or(u64::MAX)
     }
 
     /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is executed: until
@@ -177,7 +178,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         operation: LogOperation,
         body: &mut [u8],
     ) -> Result<(), LogAnswer> {
-        let now = self.wall.0;
+        let now = self.clock.wall().0;
         let batch = operation == LogOperation::Batch;
         let Some(group) = self.groups.get_mut(&id) else { return Err(LogAnswer::NoGroup) };
         let executed = group.replica.commit_min();
@@ -192,7 +193,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         let Some(stamper) = stamper else { return Err(LogAnswer::Busy) };
         if let Some(index) = group.index {
-            stamper.call_partition(index);
+            stamper.set_partition_index(index);
         }
         if batch {
             return stamper
@@ -207,39 +208,42 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Takes a frame of another node.
     pub fn receive(&mut self, from: u8, bytes: &[u8]) {
         let Ok((frame, body)) = Frame::decode(bytes) else {
-            self.counts.dropped += 1;
+            self.outbox.counts.dropped += 1;
             return;
         };
-        if frame.cluster != self.identity.cluster || frame.replica != from || from >= self.identity.nodes {
-            self.counts.dropped += 1;
+        if frame.cluster != self.life.identity.cluster
+            || frame.replica != from
+            || from >= self.life.identity.nodes
+        {
+            self.outbox.counts.dropped += 1;
             return;
         }
         match frame.content {
-            Content::Beat(beat) => self.hear_beat(from, &beat),
+            Content::Beat(beat) => self.receive_beat(from, &beat),
             Content::Message(message) => {
-                self.pairs.heard(from, frame.group, self.now);
-                self.hear(from, frame.group, frame.epoch, message, body);
+                self.peers.liveness.heard(from, frame.group, self.clock.ticks());
+                self.receive_message(from, frame.group, frame.epoch, message, body);
             }
-            Content::NotOpen => self.hear_of_opening(from, frame.group, Event::NotOpen { from }),
-            Content::Opened => self.hear_of_opening(from, frame.group, Event::Opened { from }),
+            Content::NotOpen => self.receive_opening(from, frame.group, Event::NotOpen { from }),
+            Content::Opened => self.receive_opening(from, frame.group, Event::Opened { from }),
             Content::FetchState(fetch) => self.serve_state(from, frame.group, &fetch),
             Content::StateChunk(chunk) => self.take_state(from, frame.group, &chunk, body),
         }
     }
 
     /// Another node has the group, or not yet.
-    fn hear_of_opening(&mut self, from: u8, group: u64, event: Event) {
-        self.pairs.heard(from, group, self.now);
-        self.work.push_back(Work { group, event, body: None, ticket: None });
+    fn receive_opening(&mut self, from: u8, group: u64, event: Event) {
+        self.peers.liveness.heard(from, group, self.clock.ticks());
+        self.agenda.event(group, event);
     }
 
-    fn hear(&mut self, from: u8, id: u64, epoch: u32, message: Message, body: &[u8]) {
+    fn receive_message(&mut self, from: u8, id: u64, epoch: u32, message: Message, body: &[u8]) {
         let Some(group) = self.groups.get(&id) else {
-            self.say(from, id, epoch, Content::NotOpen, None);
+            self.send_content(from, id, epoch, Content::NotOpen, None);
             return;
         };
         if group.epoch != epoch {
-            self.counts.dropped += 1;
+            self.outbox.counts.dropped += 1;
             return;
         }
         let mut kept = None;
@@ -247,23 +251,23 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let header = prepare.header;
             if !self.has_room_for_prepare(id, header.op, body.len()) {
                 self.journal.make_room();
-                self.turned_away.add(id, header.op, body.len());
-                self.counts.dropped_full += 1;
+                self.peers.refused.add(id, header.op, body.len());
+                self.outbox.counts.dropped_full += 1;
                 return;
             }
             if !header.verifies(body) {
-                self.counts.dropped += 1;
+                self.outbox.counts.dropped += 1;
                 return;
             }
             self.hurry_checkpoint(id, header.op, Role::Backup);
             if self.is_too_far_ahead(id, header.op, Role::Backup) {
-                self.counts.dropped_full += 1;
+                self.outbox.counts.dropped_full += 1;
                 return;
             }
             kept = Some(Self::share(body.to_vec()));
         }
         let event = Event::Message { from, message };
-        self.work.push_back(Work { group: id, event, body: kept, ticket: None });
+        self.agenda.add(Work { group: id, event, body: kept, ticket: None });
     }
 }
 

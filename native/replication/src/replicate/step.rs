@@ -4,24 +4,26 @@ use ng_io::Environment;
 use ng_vsr::{Answer, Effect, Effects, Event, Record};
 use ng_wire::replica::{LogOperation, Message, PrepareHeader};
 
+use crate::durability::journal::Waits;
 use crate::durability::read_back::Purpose;
-use crate::group::{Body, Ticket, Turn};
-use crate::host::{ShardLog, Waits, Work};
+use crate::group::{Body, RoleChange, Ticket};
+use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 use crate::outbox::{Fatal, LogAnswer, Outgoing};
+use crate::replicate::agenda::Work;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Gives a replica an event and does what follows.
     pub(crate) fn step(&mut self, work: Work) {
         let Work { group: id, event, body, ticket } = work;
-        if self.failed {
+        if self.outbox.has_failed() {
             return;
         }
         let Some(group) = self.groups.get_mut(&id) else { return };
-        let mut effects = std::mem::take(&mut self.effects);
-        group.replica.step(event, self.now, &mut effects);
+        let mut effects = self.agenda.take_effects();
+        group.replica.step(event, self.clock.ticks(), &mut effects);
         self.perform(id, &mut effects, body.as_ref(), ticket);
-        self.effects = effects;
+        self.agenda.keep_effects(effects);
         self.settle(id);
     }
 
@@ -38,31 +40,31 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     if let (Record::Prepare(header), Some(ticket)) = (&record, ticket)
                         && let Some(group) = self.groups.get_mut(&id)
                     {
-                        group.waiting.insert(header.op, ticket);
+                        group.wait(header.op, ticket);
                     }
                     self.append(id, position, &record, body);
                 }
                 Effect::Send { after, to, message } => {
-                    let block = self.groups.get(&id).map_or(u64::MAX, |group| group.block_of(after));
+                    let block = self.groups.get(&id).map_or(u64::MAX, |group| group.records.block_of(after));
                     self.send_after(id, block, to, message);
                 }
                 Effect::Apply(header) => {
                     if let Some(group) = self.groups.get_mut(&id) {
-                        group.applying.push_back(header);
-                        self.executable.insert(id);
+                        group.execution.hand_out(header);
+                        self.agenda.execute(id);
                     }
                 }
                 Effect::Reply { answer, .. } => self.answer(id, ticket, answer),
-                Effect::Evicted(client) => self.outgoing.push_back(Outgoing::Evicted(client)),
+                Effect::Evicted(client) => self.outbox.push(Outgoing::Evicted(client)),
                 Effect::Fetch { from, anchor } => self.fetch_state(id, from, &anchor),
                 Effect::Install { anchor, .. } => self.install_state(id, &anchor),
-                Effect::Dropped(_) => self.counts.dropped += 1,
+                Effect::Dropped(_) => self.outbox.counts.dropped += 1,
                 Effect::Undecidable { op, all_voted, .. } => match all_voted {
-                    true if self.identity.nodes == 1 => self.fail(Fatal::Lost { group: id, op }),
-                    true => self.outgoing.push_back(Outgoing::Undecidable { group: id, op }),
+                    true if self.life.identity.nodes == 1 => self.outbox.fail(Fatal::Lost { group: id, op }),
+                    true => self.outbox.push(Outgoing::Undecidable { group: id, op }),
                     false => {}
                 },
-                Effect::Diverged(op) => self.fail(Fatal::Diverged { group: id, op }),
+                Effect::Diverged(op) => self.outbox.fail(Fatal::Diverged { group: id, op }),
             }
         }
     }
@@ -72,11 +74,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let body = match &message {
             Message::Prepare(prepare) => {
                 let header = prepare.header;
-                let known = self.groups.get(&id).and_then(|group| group.body(header.op, header.checksum));
+                let known =
+                    self.groups.get(&id).and_then(|group| group.execution.body(header.op, header.checksum));
                 if known.is_none() {
                     let purpose = Purpose::Send { to, block, message: Box::new(message) };
                     let taken = self.reads.want(id, header, purpose);
-                    self.counts.dropped_reads += u64::from(!taken);
+                    self.outbox.counts.dropped_reads += u64::from(!taken);
                     return;
                 }
                 known.cloned()
@@ -88,10 +91,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Executes what was handed out, as far as the bodies are here.
     pub(crate) fn execute(&mut self) {
-        while let Some(id) = self.executable.pop_first() {
+        while let Some(id) = self.agenda.next_executable() {
             let Some(group) = self.groups.get_mut(&id) else { continue };
-            let Some(header) = group.applying.get(group.executing).copied() else { continue };
-            let Some(body) = group.body(header.op, header.checksum).cloned() else {
+            let Some(header) = group.execution.next() else { continue };
+            let Some(body) = group.execution.body(header.op, header.checksum).cloned() else {
                 let taken = self.reads.want(id, header, Purpose::Execute);
                 assert!(taken, "what is to be executed finds room at any time");
                 continue;
@@ -99,12 +102,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             match &mut group.machine {
                 Machine::Metadata if !self.metadata.has_room() => {}
                 Machine::Metadata => {
-                    group.executing += 1;
+                    group.execution.begin();
                     self.metadata.execute(&header, &body);
-                    self.executable.insert(id);
+                    self.agenda.execute(id);
                 }
                 Machine::Partition(partition, _) => {
-                    group.applying.pop_front();
+                    group.execution.take();
                     let Some(operation) = LogOperation::from_code(header.operation) else { continue };
                     let applied = partition.apply(header.op.0, operation, &body);
                     let generation = partition.state().purge_generation;
@@ -113,7 +116,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                         self.swap_executed(id, header.op, &applied, &body);
                     }
                     self.executed(id, header, applied.reply(), body);
-                    self.executable.insert(id);
+                    self.agenda.execute(id);
                 }
             }
         }
@@ -124,26 +127,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         while let Some(executed) = self.metadata.executed() {
             let id = executed.header.group;
             let Some(group) = self.groups.get_mut(&id) else { continue };
-            group.executing = group.executing.saturating_sub(1);
-            let Some(header) = group.applying.pop_front() else { continue };
-            self.executable.insert(id);
+            let Some(header) = group.execution.end() else { continue };
+            self.agenda.execute(id);
             debug_assert!(header == executed.header, "results come in the order of the operations");
-            let Some(body) = group.body(header.op, header.checksum).cloned() else { continue };
+            let Some(body) = group.execution.body(header.op, header.checksum).cloned() else { continue };
             self.executed(id, header, executed.reply, body);
         }
     }
 
     fn executed(&mut self, id: u64, header: PrepareHeader, reply: Vec<u8>, body: Body) {
         let Some(group) = self.groups.get_mut(&id) else { return };
-        group.bodies = group.bodies.split_off(&header.op.next());
-        group.executed = header.op;
+        group.execution.advance(header.op);
         self.checkpoint.dirty = true;
-        if self.watched {
+        if self.outbox.is_watched() {
             let told = Outgoing::Executed { group: id, header: Box::new(header), body, reply: reply.clone() };
-            self.outgoing.push_back(told);
+            self.outbox.push(told);
         }
         let event = Event::Applied { header, reply };
-        self.work.push_back(Work { group: id, event, body: None, ticket: None });
+        self.agenda.event(id, event);
     }
 
     fn answer(&mut self, id: u64, ticket: Option<Ticket>, answer: Answer) {
@@ -151,7 +152,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Answer::Done { op, reply } => LogAnswer::Done { op, reply },
             // The first one is on its way; asked again it will be answered.
             Answer::Pending | Answer::Busy => {
-                self.counts.busy += 1;
+                self.outbox.counts.busy += 1;
                 LogAnswer::Busy
             }
             Answer::Superseded => LogAnswer::Superseded,
@@ -161,50 +162,36 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         };
         let waiting = match (&answer, ticket) {
             (LogAnswer::Done { op, .. }, None) => {
-                self.groups.get_mut(&id).and_then(|group| group.waiting.remove(op))
+                self.groups.get_mut(&id).and_then(|group| group.take_waiting(*op))
             }
             (_, ticket) => ticket,
         };
         if let Some(ticket) = waiting {
-            self.outgoing.push_back(Outgoing::Answer { ticket, answer });
+            self.outbox.answer(ticket, answer);
         }
     }
 
     /// Looks at what a step changed: the view, the commit to tell, the deadline.
     pub(crate) fn settle(&mut self, id: u64) {
         let Some(group) = self.groups.get_mut(&id) else { return };
-        let mut turned = Turn::Same;
-        match group.turn() {
-            Turn::Same => {}
-            turn => {
-                turned = turn;
-                group.watch = match turn {
-                    Turn::Follows(_) => Some(self.now + self.identity.timing.suspicion),
-                    _ => None,
-                };
-                for (_, ticket) in std::mem::take(&mut group.waiting) {
-                    let answer = LogAnswer::Uncertain;
-                    self.outgoing.push_back(Outgoing::Answer { ticket, answer });
-                }
-                if let Machine::Partition(_, stamper) = &mut group.machine {
-                    *stamper = None;
-                }
+        let (identity, now) = (&self.life.identity, self.clock.ticks());
+        let change = group.role_change();
+        if change != RoleChange::Same {
+            let follows = matches!(change, RoleChange::Follows(_));
+            group.wake_up.set_watch(follows.then_some(now + identity.timing.suspicion));
+            for ticket in group.take_all_waiting() {
+                self.outbox.answer(ticket, LogAnswer::Uncertain);
+            }
+            if let Machine::Partition(_, stamper) = &mut group.machine {
+                *stamper = None;
             }
         }
-        if self.identity.nodes > 1
-            && group.replica.is_primary()
-            && group.replica.commit_max() > group.told
-            && !group.is_news
-        {
-            group.is_news = true;
-            self.news.push_back(id);
+        if identity.nodes > 1 && group.becomes_news() {
+            self.peers.heartbeat.add_news(id);
         }
-        if let Some(deadline) = group.deadline()
-            && group.armed.is_none_or(|armed| deadline < armed)
-        {
-            group.armed = Some(deadline.max(self.now));
-            self.wheel.wake(id, deadline.max(self.now));
+        if let Some(at) = group.wake_up.arm(group.replica.deadline(), now) {
+            self.agenda.wake(id, at);
         }
-        self.offsets_turn(id, turned);
+        self.offsets_turn(id, change);
     }
 }

@@ -8,7 +8,7 @@ const WORDS: usize = SLOTS / 64;
 
 /// A wheel of deadlines. A group may be in it several times; its owner knows which deadline counts.
 #[derive(Debug)]
-pub(crate) struct Wheel {
+pub(crate) struct TimerWheel {
     slots: Vec<Vec<(Ticks, u64)>>,
     /// A bit for each slot that holds something.
     filled: [u64; WORDS],
@@ -16,7 +16,7 @@ pub(crate) struct Wheel {
     now: Ticks,
 }
 
-impl Wheel {
+impl TimerWheel {
     pub(crate) fn new(now: Ticks) -> Self {
         Self { slots: vec![Vec::new(); SLOTS], filled: [0; WORDS], now }
     }
@@ -31,14 +31,14 @@ impl Wheel {
     }
 
     /// Takes out everything due up to and with `now`, oldest first.
-    pub(crate) fn due(&mut self, now: Ticks, into: &mut Vec<(Ticks, u64)>) {
+    pub(crate) fn due(&mut self, now: Ticks, into: &mut impl Extend<(Ticks, u64)>) {
         while let Some(at) = self.first_filled().filter(|at| *at <= now) {
             self.now = at;
             let slot = slot_of(at);
             self.filled[slot / 64] &= !(1 << (slot % 64));
             let mut waiting = std::mem::take(&mut self.slots[slot]);
             for (due, group) in waiting.drain(..) {
-                if due <= now { into.push((due, group)) } else { self.wake_later(group, due) }
+                if due <= now { into.extend([(due, group)]) } else { self.wake_later(group, due) }
             }
             if self.slots[slot].is_empty() {
                 self.slots[slot] = waiting;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn who_is_put_in_at_the_moment_that_was_just_looked_at_is_woken_then() {
-        let mut wheel = Wheel::new(0);
+        let mut wheel = TimerWheel::new(0);
         let mut woken = Vec::new();
         wheel.wake(1, 5);
         wheel.due(5, &mut woken);
@@ -103,7 +103,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_wakes_as_a_sorted_set_would(steps in proptest::collection::vec((0_u64..2_000, 0_u64..700), 1..200)) {
-            let mut wheel = Wheel::new(0);
+            let mut wheel = TimerWheel::new(0);
             let mut model = BTreeSet::new();
             let mut now = 0;
             for (number, (ahead, pause)) in (0_u64..).zip(steps) {

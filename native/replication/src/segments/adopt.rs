@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use ng_io::Environment;
 use ng_partition::{Applied, Effect as Change};
-use ng_storage::store::{self, NotStaged, Staging, SwapOrder};
+use ng_storage::store::{NotStaged, Staging, SwapOrder};
 use ng_wire::replica::{Level, LogOperation, Op, PartitionOp};
 
 use crate::group::Body;
@@ -48,13 +48,13 @@ pub enum AdoptionEnd {
 
 /// An adoption under way.
 #[derive(Debug)]
-struct Adopting {
+struct ActiveAdoption {
     asker: u64,
-    stage: Stage,
+    stage: AdoptionStage,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Stage {
+enum AdoptionStage {
     /// The files are being linked; the body of the swap.
     Staging(Vec<u8>),
     /// The log has the swap.
@@ -66,7 +66,7 @@ enum Stage {
 /// What is being adopted.
 #[derive(Debug, Default)]
 pub(crate) struct Adoptions {
-    under_way: BTreeMap<u64, Adopting>,
+    under_way: BTreeMap<u64, ActiveAdoption>,
     /// Groups beside whose segments a life before this one has left files.
     loose: BTreeSet<u64>,
 }
@@ -82,17 +82,19 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let order = match (order, self.groups.contains_key(&group)) {
             (_, false) => Err(AdoptionEnd::NoGroup),
             (None, _) => Err(AdoptionEnd::Unsound),
-            _ if self.identity.nodes > 1 => Err(AdoptionEnd::Cluster),
+            _ if self.life.identity.nodes > 1 => Err(AdoptionEnd::Cluster),
             _ if self.is_occupied(group) => Err(AdoptionEnd::Busy),
             (Some(order), true) => Ok(order),
         };
         match order {
-            Err(end) => self.outgoing.push_back(Outgoing::Adopted { asker, group, end }),
+            Err(end) => self.outbox.push(Outgoing::Adopted { asker, group, end }),
             Ok(order) => {
                 self.open_segments(group);
-                self.adoptions.under_way.insert(group, Adopting { asker, stage: Stage::Staging(swap) });
+                self.adoptions
+                    .under_way
+                    .insert(group, ActiveAdoption { asker, stage: AdoptionStage::Staging(swap) });
                 let staging = Staging { order, directory };
-                self.storing.store.stage(group, staging, &mut self.storing.effects);
+                self.segments.order(|store, effects| store.stage(group, staging, effects));
             }
         }
     }
@@ -110,7 +112,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Ok(()) => match self.propose_swap(group) {
                 true => return,
                 false => {
-                    self.storing.store.sweep(group, &mut self.storing.effects);
+                    self.segments.order(|store, effects| store.sweep(group, effects));
                     AdoptionEnd::Busy
                 }
             },
@@ -125,7 +127,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     fn propose_swap(&mut self, group: u64) -> bool {
         let Some(adopting) = self.adoptions.under_way.get_mut(&group) else { return false };
-        let Stage::Staging(body) = std::mem::replace(&mut adopting.stage, Stage::Proposed) else {
+        let AdoptionStage::Staging(body) = std::mem::replace(&mut adopting.stage, AdoptionStage::Proposed)
+        else {
             return false;
         };
         let (operation, level) = (LogOperation::Swap, Level::Persisted);
@@ -145,12 +148,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     self.polls.cache.forget_between(group, first.base_offset, last.last_offset);
                 }
                 if let Some(adopting) = self.adoptions.under_way.get_mut(&group) {
-                    adopting.stage = Stage::Executed(op);
+                    adopting.stage = AdoptionStage::Executed(op);
                 }
-                self.storing.store.swap(group, op.0, order, &mut self.storing.effects);
+                self.segments.order(|store, effects| store.swap(group, op.0, order, effects));
             }
             (Applied::Rejected(_), _) if self.adoptions.under_way.contains_key(&group) => {
-                self.storing.store.sweep(group, &mut self.storing.effects);
+                self.segments.order(|store, effects| store.sweep(group, effects));
                 self.end_adoption(group, AdoptionEnd::Fenced);
             }
             _ => {}
@@ -160,11 +163,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// A swap is on the disk, or there was nothing to replace. It may be one of a life before this one.
     pub(crate) fn swapped(&mut self, group: u64, op: Op, replaced: bool) {
         if replaced {
-            self.changed.insert(group);
+            self.segments.note_change(group);
             self.segments_changed(group);
         }
         let adopting = self.adoptions.under_way.get(&group);
-        if adopting.is_some_and(|adopting| adopting.stage == Stage::Executed(op)) {
+        if adopting.is_some_and(|adopting| adopting.stage == AdoptionStage::Executed(op)) {
             let end = if replaced { AdoptionEnd::Done } else { AdoptionEnd::Fenced };
             self.end_adoption(group, end);
         }
@@ -172,17 +175,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// What is in memory of segments goes in the moment in which they are replaced: no poll has some of both.
     pub(crate) fn forget_replaced(&mut self) {
-        for effect in &self.storing.effects {
-            if let store::Effect::Swapped { group, replaced: Some((first, last)), .. } = effect {
-                self.polls.cache.forget_between(*group, *first, *last);
-            }
+        for (group, first, last) in self.segments.replaced() {
+            self.polls.cache.forget_between(group, first, last);
         }
     }
 
     /// Segments of a group were opened. What lies beside them is needed by a swap that is not executed again yet, or by
     /// nobody.
     pub(crate) fn adoptions_opened(&mut self, group: u64) {
-        if self.storing.store.has_loose(group) {
+        if self.segments.core().has_loose(group) {
             self.adoptions.loose.insert(group);
         }
     }
@@ -196,7 +197,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.adoptions.loose.iter().copied().filter(|group| self.is_settled(*group)).collect();
         for group in settled {
             self.adoptions.loose.remove(&group);
-            self.storing.store.sweep(group, &mut self.storing.effects);
+            self.segments.order(|store, effects| store.sweep(group, effects));
         }
     }
 
@@ -207,8 +208,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn end_adoption(&mut self, group: u64, end: AdoptionEnd) {
-        if let Some(Adopting { asker, .. }) = self.adoptions.under_way.remove(&group) {
-            self.outgoing.push_back(Outgoing::Adopted { asker, group, end });
+        if let Some(ActiveAdoption { asker, .. }) = self.adoptions.under_way.remove(&group) {
+            self.outbox.push(Outgoing::Adopted { asker, group, end });
         }
     }
 }

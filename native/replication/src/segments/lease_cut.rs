@@ -33,12 +33,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Some(_) => None,
         };
         if let Some(end) = early {
-            self.outgoing.push_back(Outgoing::Cut { asker, group, end });
+            self.outbox.push(Outgoing::Cut { asker, group, end });
             return;
         }
         self.open_segments(group);
-        let executed = self.groups.get(&group).map_or(0, |group| group.executed.0);
-        self.storing.store.cut(group, asker, executed, directory, &mut self.storing.effects);
+        let executed = self.groups.get(&group).map_or(0, |group| group.execution.executed().0);
+        self.segments.order(|store, effects| store.cut(group, asker, executed, directory, effects));
     }
 
     pub(crate) fn cut_ended(&mut self, group: u64, asker: u64, result: Result<CutSegments, NoCut>) {
@@ -49,6 +49,6 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Err(NoCut::Full(fault)) => CutEnd::Full(fault.to_string()),
             Err(NoCut::Unnamed(fault)) => CutEnd::Failed(fault.to_string()),
         };
-        self.outgoing.push_back(Outgoing::Cut { asker, group, end });
+        self.outbox.push(Outgoing::Cut { asker, group, end });
     }
 }

@@ -8,4 +8,5 @@ pub(crate) mod consumer_activity;
 pub(crate) mod lease_cut;
 pub(crate) mod policy;
 pub(crate) mod retention;
+pub(crate) mod store;
 pub(crate) mod write_behind;

@@ -114,7 +114,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// How long the messages of a partition are kept from now on. The partition may be opened later.
     pub fn keep(&mut self, group: u64, keeping: Keeping) {
-        self.storing.store.set_segment_bytes(group, keeping.segment_bytes);
+        self.segments.order(|store, _| store.set_segment_bytes(group, keeping.segment_bytes));
         let Some(period) = self.retention.limits.period.filter(|_| keeping.is_limited()) else {
             self.retention.keeping.remove(&group);
             self.retention.not_due(group);
@@ -122,15 +122,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         };
         if self.retention.keeping.insert(group, keeping) != Some(keeping) {
             // Spread over a period: at a start all of them come at once.
-            self.retention.look_at(group, self.now + 1 + group % period.max(1));
+            self.retention.look_at(group, self.clock.ticks() + 1 + group % period.max(1));
         }
     }
 
     /// A partition is no more: nothing of it is kept.
     pub fn keep_nothing(&mut self, group: u64) {
-        self.storing.store.forget_segment_bytes(group);
+        self.segments.order(|store, _| store.forget_segment_bytes(group));
         for Deletion { ticket, .. } in self.retention.forget(group) {
-            self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
+            self.outbox.push(Outgoing::Answer { ticket, answer: LogAnswer::Uncertain });
         }
     }
 
@@ -139,10 +139,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn delete_segments(&mut self, ticket: Ticket, group: u64, client: u128, count: u32, level: Level) {
         let deletion = Deletion { ticket, client, count, level };
         if !self.groups.contains_key(&group) {
-            self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::NoGroup });
+            self.outbox.push(Outgoing::Answer { ticket, answer: LogAnswer::NoGroup });
             return;
         }
-        if self.storing.store.is_open(group) || self.is_untouched(group) {
+        if self.segments.core().is_open(group) || self.is_untouched(group) {
             self.delete_now(group, &deletion);
             return;
         }
@@ -153,7 +153,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn delete_now(&mut self, group: u64, deletion: &Deletion) {
         let Deletion { ticket, client, count, level } = *deletion;
         let needed = self.needed_behind(group);
-        let spans = self.storing.store.spans(group);
+        let spans = self.segments.core().spans(group);
         let first = spans.and_then(|spans| first_behind(spans, count, needed)).unwrap_or(0);
         self.request(ticket, truncation(group, client, level, first));
     }
@@ -163,36 +163,37 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let state = self.partition(group).map(|state| (state.purge_generation, state.first_offset));
         if let Some((generation, first_offset)) = state.filter(|(_, first_offset)| *first_offset > 0) {
             // The manifest may know of a truncation that the segments do not know of.
-            let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
-            store.truncate_prefix(group, generation, first_offset, effects);
+            self.segments.order(|store, effects| {
+                store.truncate_prefix(group, generation, first_offset, effects);
+            });
         }
         for deletion in self.retention.deletions.remove(&group).unwrap_or_default() {
             self.delete_now(group, &deletion);
         }
-        self.retention.look_at(group, self.now);
+        self.retention.look_at(group, self.clock.ticks());
     }
 
     /// The segments of a group cannot be read: nobody can say which there are.
     pub(crate) fn retention_damaged(&mut self, group: u64) {
         for Deletion { ticket, .. } in self.retention.deletions.remove(&group).unwrap_or_default() {
-            self.outgoing.push_back(Outgoing::Answer { ticket, answer: LogAnswer::Busy });
+            self.outbox.push(Outgoing::Answer { ticket, answer: LogAnswer::Busy });
         }
     }
 
     /// Segments were sealed, or went: there may be more to do.
     pub(crate) fn segments_changed(&mut self, group: u64) {
-        self.retention.look_at(group, self.now);
+        self.retention.look_at(group, self.clock.ticks());
     }
 
     /// Messages came: they, or those before them, will have to go some time.
     pub(crate) fn messages_came(&mut self, group: u64) {
-        self.retention.look_at(group, self.retention.later(self.now));
+        self.retention.look_at(group, self.retention.later(self.clock.ticks()));
     }
 
     /// Looks at the groups that are due.
     pub(crate) fn tend_retention(&mut self) {
         for _ in 0..LOOKS_PER_TURN {
-            let Some(group) = self.retention.take_due(self.now) else { return };
+            let Some(group) = self.retention.take_due(self.clock.ticks()) else { return };
             self.look_at_segments(group);
         }
     }
@@ -202,29 +203,29 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if self.is_untouched(group) {
             return;
         }
-        let later = self.retention.later(self.now);
+        let later = self.retention.later(self.clock.ticks());
         let leads = self.groups.get(&group).is_some_and(|group| group.replica.is_primary());
         if !leads {
             self.retention.look_at(group, later);
             return;
         }
-        let (now, needed) = (self.wall.0, self.needed_behind(group));
-        let held = self.storing.store.figures(group);
+        let (now, needed) = (self.clock.wall().0, self.needed_behind(group));
+        let held = self.segments.core().figures(group);
         let (bytes, messages) = held.map_or((0, 0), |figures| (figures.bytes, figures.messages));
-        let Some(spans) = self.storing.store.spans(group) else {
+        let Some(spans) = self.segments.core().spans(group) else {
             // Whether opened by this or by a batch, the group is looked at when it is open.
             self.open_segments(group);
             self.retention.look_at(group, later);
             return;
         };
-        let mut ends = self.storing.store.spans(group).into_iter().flatten();
+        let mut ends = self.segments.core().spans(group).into_iter().flatten();
         let first_segment = ends.next();
         let rolls = keeping.rolls(ends.next_back().or(first_segment), now);
         drop(ends);
         let first = keeping.first_to_keep(spans, bytes, needed, now);
-        let due_in = keeping.due_in(first_segment, now).map(|micros| self.now + micros / 1_000 + 1);
+        let due_in = keeping.due_in(first_segment, now).map(|micros| self.clock.ticks() + micros / 1_000 + 1);
         if rolls {
-            self.storing.store.roll(group, &mut self.storing.effects);
+            self.segments.order(|store, effects| store.roll(group, effects));
         }
         // Nobody says when what is in memory alone has come to the disk, where its age counts.
         let is_on_its_way = first_segment.is_none() && messages > 0;
@@ -242,7 +243,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn needed_behind(&self, group: u64) -> Option<u64> {
         let state = self.partition(group)?;
         let Retention { limits, readers, .. } = &self.retention;
-        let holds = |(kind, id): (_, u64)| readers.holds(limits.hold, group, (kind, id), self.now);
+        let holds = |(kind, id): (_, u64)| readers.holds(limits.hold, group, (kind, id), self.clock.ticks());
         self.stored_offsets(group, state).filter(|(owner, _)| holds(*owner)).map(|(_, offset)| offset).min()
     }
 }

@@ -14,24 +14,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Keeps the log of a group behind the oldest state that is being fetched from here, unless it has become too long, or
     /// the journal needs the room; else lets it go.
     pub(crate) fn hold_log(&mut self, id: u64) {
-        let pressed = self.journal.is_pressed();
-        let anchor = self.exports.oldest_anchor(id).filter(|_| !pressed);
+        let pressed = self.journal.core().is_pressed();
+        let anchor = self.transfers.exports.oldest_anchor(id).filter(|_| !pressed);
         let Some(group) = self.groups.get_mut(&id) else {
-            self.exports.kept.remove(&id);
+            self.transfers.exports.kept.remove(&id);
             return;
         };
-        let kept = anchor.filter(|anchor: &Op| group.executed.since(*anchor) <= KEPT_MAX);
-        if kept == group.kept_behind {
-            return;
-        }
-        group.kept_behind = kept;
+        let kept = anchor.filter(|anchor: &Op| group.execution.executed().since(*anchor) <= KEPT_MAX);
+        let Some(released) = group.records.keep_behind(kept) else { return };
         match kept {
-            Some(_) => self.exports.kept.insert(id),
-            None => self.exports.kept.remove(&id),
+            Some(_) => self.transfers.exports.kept.insert(id),
+            None => self.transfers.exports.kept.remove(&id),
         };
         group.replica.keep_behind(kept);
-        let released = kept.map_or(group.checkpointed, |kept| kept.min(group.checkpointed));
         let event = journal::Event::Released { group: id, op: released.0 };
-        self.journal.step(event, &mut self.journal_effects);
+        self.journal.step(event);
     }
 }

@@ -12,11 +12,13 @@ use ng_vsr::{ClientTable, Event, Ticks};
 use ng_wire::replica::{Content, FetchState, PrepareHeader, StateChunk, xxh3_128};
 
 use crate::group_state::{metadata_at, partition_at};
-use crate::host::{ShardLog, Work};
+use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 use crate::outbox::Outgoing;
 use crate::owner::METADATA;
+use crate::replicate::agenda::Work;
 use crate::transfer::head::TransferHead;
+use crate::transfer::send::Exports;
 
 /// States that are fetched at a time; others wait for their turn.
 const INCOMING_MAX: usize = 4;
@@ -32,7 +34,7 @@ struct Incoming {
     asked: Ticks,
     /// When it came further.
     moved: Ticks,
-    stage: Stage,
+    stage: FetchStage,
     /// The next piece is not asked for before the disk has taken some of those that came.
     crowded: bool,
     /// The state without its messages, once it is here.
@@ -40,7 +42,7 @@ struct Incoming {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum FetchStage {
     /// What is here already is not known yet.
     Opening,
     Head(Vec<u8>),
@@ -56,6 +58,8 @@ pub(crate) struct Transfers {
     /// Group, who offered, and the checksum of the operation that it offered.
     queued: VecDeque<(u64, u8, u128)>,
     questions: u64,
+    /// States on their way to other nodes.
+    pub(crate) exports: Exports,
 }
 
 impl Transfers {
@@ -76,14 +80,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         while self.transfers.incoming.len() < INCOMING_MAX {
             let Some((id, from, anchor)) = self.transfers.queued.pop_front() else { return };
             self.transfers.questions += 1;
-            let nonce = self.identity.incarnation << 32 | self.transfers.questions;
+            let nonce = self.life.identity.incarnation << 32 | self.transfers.questions;
             let question = FetchState { nonce, anchor, position: 0, generation: 0, offset: 0 };
             let incoming = Incoming {
                 from,
                 question,
-                asked: self.now,
-                moved: self.now,
-                stage: Stage::Opening,
+                asked: self.clock.ticks(),
+                moved: self.clock.ticks(),
+                stage: FetchStage::Opening,
                 crowded: false,
                 whole: None,
             };
@@ -97,34 +101,34 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.open_segments(id);
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
         if id != METADATA {
-            let Some(held) = self.storing.store.held(id) else {
-                self.storing.store.open(id, None, &mut self.storing.effects);
+            let Some(held) = self.segments.core().held(id) else {
+                self.segments.order(|store, effects| store.open(id, None, effects));
                 return;
             };
             incoming.question.generation = held.generation;
-            incoming.question.offset = self.storing.store.lacks_from(id);
+            incoming.question.offset = self.segments.core().lacks_from(id);
         }
-        incoming.stage = Stage::Head(Vec::new());
-        incoming.moved = self.now;
+        incoming.stage = FetchStage::Head(Vec::new());
+        incoming.moved = self.clock.ticks();
         self.ask_for_piece(id);
     }
 
     fn ask_for_piece(&mut self, id: u64) {
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
-        incoming.asked = self.now;
+        incoming.asked = self.clock.ticks();
         let (from, question) = (incoming.from, incoming.question);
         let Some(group) = self.groups.get(&id) else { return };
-        self.say(from, id, group.epoch, Content::FetchState(question), None);
+        self.send_content(from, id, group.epoch, Content::FetchState(question), None);
     }
 
     /// Asks again for pieces that did not come, and drops states that come, or are fetched, no further.
     pub(crate) fn tend_transfers(&mut self) {
-        let (now, resend) = (self.now, self.identity.timing.resend);
+        let (now, resend) = (self.clock.ticks(), self.life.identity.timing.resend);
         let late = |incoming: &Incoming| now >= incoming.asked + resend;
         let waiting = self.transfers.incoming.iter().filter(|(_, incoming)| late(incoming));
         for (id, moved) in waiting.map(|(id, incoming)| (*id, incoming.moved)).collect::<Vec<_>>() {
             let opening =
-                matches!(self.transfers.incoming.get(&id).map(|one| &one.stage), Some(Stage::Opening));
+                matches!(self.transfers.incoming.get(&id).map(|one| &one.stage), Some(FetchStage::Opening));
             if !opening && now >= moved + PATIENCE * resend {
                 self.give_up_transfer(id);
             } else {
@@ -144,19 +148,19 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
         let expected = known && chunk.position == incoming.question.position && !bytes.is_empty();
         if !expected || xxh3_128(bytes) != chunk.checksum {
-            self.counts.dropped += 1;
+            self.outbox.counts.dropped += 1;
             return;
         }
         let taken = match &mut incoming.stage {
-            Stage::Head(head) => {
+            FetchStage::Head(head) => {
                 head.extend_from_slice(bytes);
                 self.take_head(id, chunk)
             }
-            Stage::Messages(_) => self.take_messages(id, bytes),
-            Stage::Opening | Stage::Settling => return,
+            FetchStage::Messages(_) => self.take_messages(id, bytes),
+            FetchStage::Opening | FetchStage::Settling => return,
         };
         if taken.is_none() {
-            self.counts.dropped += 1;
+            self.outbox.counts.dropped += 1;
             self.give_up_transfer(id);
         }
     }
@@ -164,15 +168,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn moved(&mut self, id: u64, bytes: usize) {
         if let Some(incoming) = self.transfers.incoming.get_mut(&id) {
             incoming.question.position += bytes as u64;
-            incoming.moved = self.now;
+            incoming.moved = self.clock.ticks();
         }
     }
 
     /// Looks at the head as far as it has come; `None` if it is of no use.
     fn take_head(&mut self, id: u64, chunk: &StateChunk) -> Option<()> {
-        let max = self.journal.body_bytes_max() as u64;
+        let max = self.journal.core().body_bytes_max() as u64;
         self.moved(id, chunk.bytes as usize);
-        let Stage::Head(bytes) = &self.transfers.incoming.get(&id)?.stage else { return None };
+        let FetchStage::Head(bytes) = &self.transfers.incoming.get(&id)?.stage else { return None };
         let wanted = TransferHead::length(bytes);
         if wanted.is_some_and(|wanted| wanted > max || wanted < bytes.len() as u64) {
             return None;
@@ -210,11 +214,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         (first, kept_from): (u64, u64),
         bytes: u64,
     ) -> Option<()> {
-        let max = self.journal.body_bytes_max() as u64;
-        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
-        let op = self.groups.get(&id)?.executed.next();
+        let max = self.journal.core().body_bytes_max() as u64;
+        let op = self.groups.get(&id)?.execution.executed().next();
         let incoming = self.transfers.incoming.get_mut(&id)?;
-        let held = store.held(id)?.generation;
+        let held = self.segments.core().held(id)?.generation;
         if entry.purge_generation < held || held != incoming.question.generation {
             return None;
         }
@@ -228,31 +231,35 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             if kept_from != next_offset {
                 return None;
             }
-            store.empty(id, entry.purge_generation, next_offset, op.0, effects);
+            self.segments.order(|store, effects| {
+                store.empty(id, entry.purge_generation, next_offset, op.0, effects);
+            });
         } else if entry.purge_generation > held {
-            store.purge(id, entry.purge_generation, op.0, effects);
+            self.segments.order(|store, effects| store.purge(id, entry.purge_generation, op.0, effects));
         }
         let whole =
             Whole { first, kept_from, last_offset: next_offset.checked_sub(1), gaps: entry.gaps.clone() };
         let batches = ReceivedBatches::new(entry.purge_generation, whole, bytes, max);
-        incoming.stage = Stage::Messages(Box::new(batches));
+        incoming.stage = FetchStage::Messages(Box::new(batches));
         Some(())
     }
 
     /// Appends what came, as of an op that is not executed yet: where it stands in the log is not told.
     fn take_messages(&mut self, id: u64, bytes: &[u8]) -> Option<()> {
-        let op = self.groups.get(&id)?.executed.next();
-        let Stage::Messages(messages) = &mut self.transfers.incoming.get_mut(&id)?.stage else { return None };
+        let op = self.groups.get(&id)?.execution.executed().next();
+        let FetchStage::Messages(messages) = &mut self.transfers.incoming.get_mut(&id)?.stage else {
+            return None;
+        };
         let batches = messages.feed(bytes, op.0).ok()?;
-        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
         // Purged meanwhile, these would come again as what they are not any more.
-        if store.held(id).is_none_or(|held| held.generation != messages.generation()) {
+        if self.segments.core().held(id).is_none_or(|held| held.generation != messages.generation()) {
             return None;
         }
         for batch in batches {
-            store.append(id, batch, self.instant, effects);
+            let now = self.clock.instant();
+            self.segments.order(|store, effects| store.append(id, batch, now, effects));
         }
-        self.changed.insert(id);
+        self.segments.note_change(id);
         self.messages_came(id);
         self.moved(id, bytes.len());
         self.go_on(id);
@@ -261,42 +268,43 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// Does what comes next of a transfer, if that can be done now.
     pub(crate) fn go_on(&mut self, id: u64) {
-        let executed = self.groups.get(&id).map(|group| group.executed.0);
+        let executed = self.groups.get(&id).map(|group| group.execution.executed().0);
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
         match &incoming.stage {
-            Stage::Opening => return self.begin_transfer(id),
-            Stage::Head(_) => return self.ask_for_piece(id),
-            Stage::Messages(_) | Stage::Settling => {}
+            FetchStage::Opening => return self.begin_transfer(id),
+            FetchStage::Head(_) => return self.ask_for_piece(id),
+            FetchStage::Messages(_) | FetchStage::Settling => {}
         }
         let anchor = incoming.whole.as_ref().map(|whole| whole.anchor.op);
         if executed >= anchor {
             self.give_up_transfer(id);
             return;
         }
-        let whole = matches!(&incoming.stage, Stage::Messages(messages) if messages.is_whole());
+        let whole = matches!(&incoming.stage, FetchStage::Messages(messages) if messages.is_whole());
         if whole {
-            incoming.stage = Stage::Settling;
+            incoming.stage = FetchStage::Settling;
         }
-        incoming.crowded = matches!(incoming.stage, Stage::Messages(_)) && !self.storing.store.has_room();
-        if matches!(incoming.stage, Stage::Messages(_)) && !incoming.crowded {
+        incoming.crowded =
+            matches!(incoming.stage, FetchStage::Messages(_)) && !self.segments.core().has_room();
+        if matches!(incoming.stage, FetchStage::Messages(_)) && !incoming.crowded {
             self.ask_for_piece(id);
             return;
         }
-        incoming.asked = self.now;
-        self.storing.store.flush(id, &mut self.storing.effects);
+        incoming.asked = self.clock.ticks();
+        self.segments.order(|store, effects| store.flush(id, effects));
         self.settle_messages(id);
     }
 
     /// All messages of a state have come: once they are on the disk the replica hears of it.
     fn settle_messages(&mut self, id: u64) {
-        let Some(Incoming { stage: Stage::Settling, whole: Some(whole), .. }) =
+        let Some(Incoming { stage: FetchStage::Settling, whole: Some(whole), .. }) =
             self.transfers.incoming.get(&id)
         else {
             return;
         };
         let Some(State::Partition(entry)) = self.reads(id, whole) else { return };
         let last_offset = (entry.last_offset != u64::MAX).then_some(entry.last_offset);
-        if self.storing.store.holds(id, entry.purge_generation, last_offset) {
+        if self.segments.core().holds(id, entry.purge_generation, last_offset) {
             self.fetched(id);
         }
     }
@@ -304,8 +312,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// The segments of a group have come further.
     pub(crate) fn transfer_follows(&mut self, id: u64) {
         match self.transfers.incoming.get(&id) {
-            Some(Incoming { stage: Stage::Opening, .. }) => self.begin_transfer(id),
-            Some(Incoming { stage: Stage::Settling, .. }) => self.settle_messages(id),
+            Some(Incoming { stage: FetchStage::Opening, .. }) => self.begin_transfer(id),
+            Some(Incoming { stage: FetchStage::Settling, .. }) => self.settle_messages(id),
             Some(Incoming { crowded: true, .. }) => self.go_on(id),
             _ => {}
         }
@@ -314,7 +322,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// A transfer ends before all has come. The messages that came stay: they are what this node lacked.
     pub(crate) fn give_up_transfer(&mut self, id: u64) {
         if self.transfers.incoming.remove(&id).is_some() {
-            self.work.push_back(Work { group: id, event: Event::FetchFailed, body: None, ticket: None });
+            self.agenda.event(id, Event::FetchFailed);
             self.begin_transfers();
         }
     }
@@ -336,7 +344,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn end_transfer(&mut self, id: u64, event: Event) {
-        self.step(Work { group: id, event, body: None, ticket: None });
+        self.step(Work::new(id, event));
         self.transfers.incoming.remove(&id);
         self.begin_transfers();
     }
@@ -349,7 +357,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 .filter(|entry| entry.anchor == body.anchor)
                 .map(State::Partition),
             Machine::Metadata => {
-                let (clients, machine) = metadata_at(&body.state, &body.anchor, self.limits.clients)?;
+                let (clients, machine) = metadata_at(&body.state, &body.anchor, self.life.limits.clients)?;
                 Some(State::Metadata(clients, machine))
             }
         }
@@ -359,20 +367,19 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// that follows from it leaves.
     pub(crate) fn install_state(&mut self, id: u64, anchor: &PrepareHeader) {
         let state = self.transfers.whole(id).and_then(|whole| self.reads(id, whole));
-        let (limits, planted) = (self.limits.partition, self.planted);
+        let (limits, planted) = (self.life.limits.partition, self.life.planted);
         let Some(group) = self.groups.get_mut(&id) else { return };
-        group.executed = anchor.op;
-        group.kept = anchor.op;
+        group.execution.skip_to(anchor.op);
+        group.records.install(anchor.op);
         self.checkpoint.dirty = true;
-        group.applying.clear();
-        group.bodies = group.bodies.split_off(&anchor.op.next());
         match (state, &mut group.machine) {
             (Some(State::Partition(entry)), Machine::Partition(partition, stamper)) => {
                 **partition = planted.in_partition(partition_at(&entry, limits));
                 *stamper = None;
-                let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
                 if entry.first_offset > 0 {
-                    store.truncate_prefix(id, entry.purge_generation, entry.first_offset, effects);
+                    self.segments.order(|store, effects| {
+                        store.truncate_prefix(id, entry.purge_generation, entry.first_offset, effects);
+                    });
                     self.segments_changed(id);
                 }
             }
@@ -382,7 +389,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             _ => debug_assert!(false, "a state is installed while it is here"),
         }
-        self.outgoing.push_back(Outgoing::Installed { group: id, op: anchor.op });
+        self.outbox.push(Outgoing::Installed { group: id, op: anchor.op });
     }
 }
 

@@ -38,13 +38,13 @@ struct Export {
     asked: Ticks,
     /// The last operation in it.
     anchor: Op,
-    stage: Stage,
+    stage: ExportStage,
     /// The last piece was sent; it may be asked for again.
     ended: bool,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum ExportStage {
     /// The segments do not hold all of it yet.
     Gathering(Gathered),
     /// Where the first message stands that the other node lacks is being looked up, under this number.
@@ -78,14 +78,14 @@ impl Gathered {
     }
 
     /// The state with messages from these spans.
-    fn with(&self, kept_from: u64, spans: Vec<Span>) -> Stage {
+    fn with(&self, kept_from: u64, spans: Vec<Span>) -> ExportStage {
         let head = TransferHead { install: self.install.clone(), first: self.first, kept_from };
-        Stage::Ready(Box::new(Ready::new(&head, self.generation, spans)))
+        ExportStage::Ready(Box::new(Ready::new(&head, self.generation, spans)))
     }
 
     /// The state without messages, because a later purge removed all of them. The replica executed that purge in an
     /// earlier life; its segments do not return to an earlier generation while it waits to hear that it is committed.
-    fn purged(&self) -> Stage {
+    fn purged(&self) -> ExportStage {
         Self { first: 0, ..self.clone() }.with(self.next_offset(), Vec::new())
     }
 }
@@ -202,52 +202,55 @@ impl Ready {
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Another node asks for a piece of a group's state. What cannot be answered yet is asked again.
     pub(crate) fn serve_state(&mut self, to: u8, id: u64, fetch: &FetchState) {
-        let known = self.exports.all.get(&(to, id)).is_some_and(|export| export.nonce == fetch.nonce);
+        let known =
+            self.transfers.exports.all.get(&(to, id)).is_some_and(|export| export.nonce == fetch.nonce);
         if !known {
             if fetch.position != 0 {
-                self.say_gone(to, id, fetch.nonce);
+                self.refuse_state(to, id, fetch.nonce);
                 return;
             }
-            self.exports.all.remove(&(to, id));
-            if !self.exports.has_room(self.now.saturating_sub(CROWDED_PATIENCE * self.identity.timing.resend))
-            {
+            self.transfers.exports.all.remove(&(to, id));
+            if !self.transfers.exports.has_room(
+                self.clock.ticks().saturating_sub(CROWDED_PATIENCE * self.life.identity.timing.resend),
+            ) {
                 // Another node may have room.
-                self.say_gone(to, id, fetch.nonce);
+                self.refuse_state(to, id, fetch.nonce);
                 return;
             }
             let Some((anchor, stage)) = self.gather(id, fetch) else { return };
-            let export = Export { nonce: fetch.nonce, asked: self.now, anchor, stage, ended: false };
-            self.exports.all.insert((to, id), export);
+            let export =
+                Export { nonce: fetch.nonce, asked: self.clock.ticks(), anchor, stage, ended: false };
+            self.transfers.exports.all.insert((to, id), export);
             self.hold_log(id);
         }
         self.make_ready(to, id);
         let sent = self.send_piece(to, id, fetch.position);
-        let Some(export) = self.exports.all.get_mut(&(to, id)) else { return };
-        export.asked = self.now;
-        let Stage::Ready(ready) = &mut export.stage else { return };
+        let Some(export) = self.transfers.exports.all.get_mut(&(to, id)) else { return };
+        export.asked = self.clock.ticks();
+        let ExportStage::Ready(ready) = &mut export.stage else { return };
         if !sent
             && ready.reading.is_none()
             && let Some(place) = ready.place(fetch.position)
         {
             ready.reading = Some(fetch.position);
             let length = (place.skip + place.length).next_multiple_of(PAGE);
-            self.storing.store.read(id, place.entry, place.page, length, &mut self.storing.effects);
+            self.segments.order(|store, effects| store.read(id, place.entry, place.page, length, effects));
         }
     }
 
     /// Drops what nobody has asked for any more; the log behind the others is kept for those who will ask for it.
     pub(crate) fn tend_exports(&mut self) {
-        let (now, resend) = (self.now, self.identity.timing.resend);
-        self.exports.all.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
-        for id in self.exports.kept.clone() {
+        let (now, resend) = (self.clock.ticks(), self.life.identity.timing.resend);
+        self.transfers.exports.all.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
+        for id in self.transfers.exports.kept.clone() {
             self.hold_log(id);
         }
     }
 
     /// The state of a group as of what its replica has executed, unless its machine is ahead of that just now.
-    fn gather(&mut self, id: u64, fetch: &FetchState) -> Option<(Op, Stage)> {
+    fn gather(&mut self, id: u64, fetch: &FetchState) -> Option<(Op, ExportStage)> {
         let group = self.groups.get(&id)?;
-        let anchor = group.replica.anchor().filter(|anchor| anchor.op == group.executed)?;
+        let anchor = group.replica.anchor().filter(|anchor| anchor.op == group.execution.executed())?;
         let stage = match &group.machine {
             Machine::Partition(partition, _) => {
                 let entry = entry_of(partition, &anchor);
@@ -255,7 +258,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let generation = entry.purge_generation;
                 let (first_offset, last_offset) = (entry.first_offset, partition.state().last_offset);
                 let first = if fetch.generation == generation { fetch.offset } else { 0 };
-                Stage::Gathering(Gathered { install, generation, first_offset, last_offset, first })
+                ExportStage::Gathering(Gathered { install, generation, first_offset, last_offset, first })
             }
             Machine::Metadata => {
                 let mut machine = Vec::new();
@@ -263,7 +266,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let state = metadata_state(&anchor, group.replica.clients()?, machine).encode();
                 let install = InstallBody { anchor: anchor.into(), state };
                 let head = TransferHead { install, first: 0, kept_from: 0 };
-                Stage::Ready(Box::new(Ready::new(&head, 0, Vec::new())))
+                ExportStage::Ready(Box::new(Ready::new(&head, 0, Vec::new())))
             }
         };
         Some((anchor.op, stage))
@@ -272,29 +275,28 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Goes on to the messages once all of them are in segments. A purge meanwhile makes the state one of the past.
     fn make_ready(&mut self, to: u8, id: u64) {
         self.open_segments(id);
-        let Exports { all, asked, .. } = &mut self.exports;
+        let Exports { all, asked, .. } = &mut self.transfers.exports;
         let Some(export) = all.get_mut(&(to, id)) else { return };
-        let Stage::Gathering(gathered) = &export.stage else { return };
-        let (store, effects) = (&mut self.storing.store, &mut self.storing.effects);
-        let Some(held) = store.held(id) else {
-            store.open(id, None, effects);
+        let ExportStage::Gathering(gathered) = &export.stage else { return };
+        let Some(held) = self.segments.core().held(id) else {
+            self.segments.order(|store, effects| store.open(id, None, effects));
             return;
         };
-        if store.synced(id) < export.anchor.0 {
-            store.flush(id, effects);
+        if self.segments.core().synced(id) < export.anchor.0 {
+            self.segments.order(|store, effects| store.flush(id, effects));
             return;
         }
         if held.generation > gathered.generation {
             export.stage = gathered.purged();
             return;
         }
-        if !store.holds(id, gathered.generation, gathered.last_offset) {
+        if !self.segments.core().holds(id, gathered.generation, gathered.last_offset) {
             all.remove(&(to, id));
             return;
         }
         if gathered.first == 0 || gathered.last_offset < Some(gathered.first) {
             let nothing = gathered.first > 0;
-            let Some(plan) = store.export(id) else { return };
+            let Some(plan) = self.segments.core().export(id) else { return };
             let files = if nothing { &[] as &[ExportedFile] } else { &plan.files };
             export.stage = gathered.with(gathered.kept_from(&plan.files), spans(files, 0));
             return;
@@ -308,18 +310,19 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             bytes: PAGE,
             batch_bytes: usize::MAX,
         };
-        export.stage = Stage::Locating(gathered.clone(), fetch.asker);
-        store.fetch(id, fetch, effects);
+        export.stage = ExportStage::Locating(gathered.clone(), fetch.asker);
+        self.segments.order(|store, effects| store.fetch(id, fetch, effects));
     }
 
     /// It was looked up where the first batch stands that another node lacks.
     pub(crate) fn export_located(&mut self, asker: u64, fetched: &Fetched) {
-        let asks = |export: &Export| matches!(export.stage, Stage::Locating(_, by) if by == asker);
-        let Some((key, export)) = self.exports.all.iter_mut().find(|(_, export)| asks(export)) else {
+        let asks = |export: &Export| matches!(export.stage, ExportStage::Locating(_, by) if by == asker);
+        let Some((key, export)) = self.transfers.exports.all.iter_mut().find(|(_, export)| asks(export))
+        else {
             return;
         };
         let ((to, id), nonce) = (*key, export.nonce);
-        let Stage::Locating(gathered, _) = &export.stage else { return };
+        let ExportStage::Locating(gathered, _) = &export.stage else { return };
         let begin = match fetched {
             Fetched::Batches(found) => found.batches.first().and_then(|first| {
                 let header = BatchHeader::decode(found.buffer.get(first.clone())?).ok()?;
@@ -327,7 +330,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }),
             _ => None,
         };
-        let plan = self.storing.store.export(id);
+        let plan = self.segments.core().export(id);
         let located = plan.and_then(|plan| {
             let kept_from = gathered.kept_from(&plan.files);
             let Some((offset, position)) = begin else {
@@ -341,8 +344,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         match located {
             Some(stage) => export.stage = stage,
             None => {
-                self.exports.all.remove(&(to, id));
-                self.say_gone(to, id, nonce);
+                self.transfers.exports.all.remove(&(to, id));
+                self.refuse_state(to, id, nonce);
                 return;
             }
         }
@@ -351,9 +354,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// The segments of a group have come further: what is gathered of it may be ready now.
     pub(crate) fn exports_follow(&mut self, id: u64) {
-        let gathering = |export: &Export| matches!(export.stage, Stage::Gathering(_));
-        let of_group =
-            self.exports.all.iter().filter(|((_, group), export)| *group == id && gathering(export));
+        let gathering = |export: &Export| matches!(export.stage, ExportStage::Gathering(_));
+        let of_group = self
+            .transfers
+            .exports
+            .all
+            .iter()
+            .filter(|((_, group), export)| *group == id && gathering(export));
         for to in of_group.map(|((to, _), _)| *to).collect::<Vec<_>>() {
             self.make_ready(to, id);
             self.send_piece(to, id, 0);
@@ -362,11 +369,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     /// A piece of a segment was read, for whoever waits for it.
     pub(crate) fn piece_read(&mut self, id: u64, entry: &SegmentEntry, offset: u64, bytes: Option<&Buffer>) {
-        let generation = self.storing.store.held(id).map(|held| held.generation);
+        let generation = self.segments.core().held(id).map(|held| held.generation);
         let mut told = Vec::new();
-        for ((to, group), export) in &mut self.exports.all {
+        for ((to, group), export) in &mut self.transfers.exports.all {
             if *group == id
-                && let Stage::Ready(ready) = &mut export.stage
+                && let ExportStage::Ready(ready) = &mut export.stage
                 && let Some((position, whole)) = ready.take(entry, offset, bytes)
             {
                 told.push((*to, position, whole && generation == Some(ready.generation), export.nonce));
@@ -376,16 +383,16 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             if stands {
                 self.send_piece(to, id, position);
             } else {
-                self.exports.all.remove(&(to, id));
-                self.say_gone(to, id, nonce);
+                self.transfers.exports.all.remove(&(to, id));
+                self.refuse_state(to, id, nonce);
             }
         }
     }
 
     /// Sends the piece at a position, if it is in memory.
     fn send_piece(&mut self, to: u8, id: u64, position: u64) -> bool {
-        let Some(export) = self.exports.all.get_mut(&(to, id)) else { return false };
-        let Stage::Ready(ready) = &export.stage else { return false };
+        let Some(export) = self.transfers.exports.all.get_mut(&(to, id)) else { return false };
+        let ExportStage::Ready(ready) = &export.stage else { return false };
         let Some(piece) = ready.piece(position) else { return false };
         export.ended |= position + piece.len() as u64 == ready.total;
         let (nonce, total) = (export.nonce, ready.total);
@@ -393,7 +400,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         true
     }
 
-    fn say_gone(&mut self, to: u8, id: u64, nonce: u64) {
+    fn refuse_state(&mut self, to: u8, id: u64, nonce: u64) {
         self.send_chunk(to, id, (nonce, 0, 0), Arc::new(Vec::new().into()));
     }
 
@@ -406,7 +413,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             checksum: xxh3_128(&piece),
             bytes: u32::try_from(piece.len()).unwrap_or(0),
         };
-        self.say(to, id, group.epoch, Content::StateChunk(chunk), Some(piece));
+        self.send_content(to, id, group.epoch, Content::StateChunk(chunk), Some(piece));
     }
 }
 
@@ -465,7 +472,7 @@ mod tests {
     #[test]
     fn a_state_that_nobody_asks_for_makes_room() {
         let export = |asked, ended| {
-            let stage = Stage::Gathering(gathered());
+            let stage = ExportStage::Gathering(gathered());
             Export { nonce: 1, asked, anchor: Op(9), stage, ended }
         };
         let mut exports = Exports::default();
@@ -485,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_state_of_a_purged_generation_has_no_messages() {
-        let Stage::Ready(ready) = gathered().purged() else { panic!("nothing is to be read") };
+        let ExportStage::Ready(ready) = gathered().purged() else { panic!("nothing is to be read") };
         let head = TransferHead::decode(&ready.head).expect("an install record").expect("a whole head");
         assert_eq!((head.first, head.kept_from, head.install.state), (0, 67, vec![1, 2, 3]));
         assert_eq!(ready.total, ready.head.len() as u64);

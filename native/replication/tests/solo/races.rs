@@ -34,7 +34,7 @@ struct Asked {
 }
 
 /// Segments that a job compacted, on their way.
-struct Adopting {
+struct ActiveAdoption {
     asker: u64,
     /// The purge generation.
     generation: u64,
@@ -44,7 +44,7 @@ struct Adopting {
     adoption: Adoption,
 }
 
-impl Adopting {
+impl ActiveAdoption {
     const fn keeps(&self, offset: u64) -> bool {
         let (first, last) = self.range;
         offset < first || offset > last || !(offset * 7 + self.seed).is_multiple_of(3)
@@ -69,7 +69,7 @@ struct World {
     asked: Vec<Asked>,
     sent: u64,
     answered: usize,
-    adopting: Option<Adopting>,
+    adopting: Option<ActiveAdoption>,
     adopted: usize,
     what: String,
 }
@@ -122,7 +122,7 @@ impl World {
     }
 
     fn ask(&mut self) {
-        self.hear();
+        self.receive_message();
         let count = one_of(&mut self.random, &[1, 2, 7, 100, 100_000]);
         let reply_bytes_max = one_of(&mut self.random, &[0, 500, 60_000, 64 << 20]);
         let poll = Poll { reply_bytes_max, ..poll(self.strategy(), count) };
@@ -134,14 +134,14 @@ impl World {
         self.asked.push(Asked { ticket, poll, expected, before, current, loose: false, left: Vec::new() });
     }
 
-    fn hear(&mut self) {
+    fn receive_message(&mut self) {
         for body in std::mem::take(&mut self.node.executed) {
             self.model.add(&body);
         }
     }
 
     fn check(&mut self) {
-        self.hear();
+        self.receive_message();
         self.hear_of_adoption();
         let Self { node, asked, answered, what, .. } = self;
         asked.retain(|asked| {
@@ -177,7 +177,7 @@ impl World {
         let range = (run[0].base_offset, run[count - 1].last_offset);
         let adoption = Adoption { swap: Vec::new(), directory: PathBuf::new() };
         let (generation, seed) = (self.model.generation, self.random.below(1_000));
-        let mut adopting = Adopting { asker: 0, generation, range, seed, adoption };
+        let mut adopting = ActiveAdoption { asker: 0, generation, range, seed, adoption };
         let survives = |run: &&[SegmentEntry]| {
             let (first, last) = (run[0].base_offset, run[run.len() - 1].last_offset);
             self.model.has_any((first, last), |offset| adopting.keeps(offset))
@@ -187,7 +187,7 @@ impl World {
         }
         let adoption = job(&self.node.environment, &runs, |offset| adopting.keeps(offset));
         adopting.asker = self.node.begin_adoption(GROUP, adoption.clone());
-        self.adopting = Some(Adopting { adoption, ..adopting });
+        self.adopting = Some(ActiveAdoption { adoption, ..adopting });
     }
 
     fn hear_of_adoption(&mut self) {
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    fn compacted(&mut self, adopting: &Adopting) {
+    fn compacted(&mut self, adopting: &ActiveAdoption) {
         self.adopted += 1;
         for asked in self.asked.iter_mut().filter(|asked| asked.before.generation == adopting.generation) {
             let mut left = asked.left.last().unwrap_or(&asked.before).clone();
@@ -214,7 +214,7 @@ impl World {
     }
 
     fn loosen(&mut self) {
-        self.hear();
+        self.receive_message();
         self.asked.iter_mut().for_each(|asked| asked.loose = true);
     }
 

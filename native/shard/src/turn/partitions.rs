@@ -101,7 +101,7 @@ impl<E: Environment> Shard<E> {
         let unanswered = Unanswered { connection, header };
         let (operation, level, body) = match ask {
             PartitionAsk::Send { batch, level } => {
-                self.log.call_partition(place.group, place.partition);
+                self.log.set_partition_index(place.group, place.partition);
                 (LogOperation::Batch, level, batch)
             }
             PartitionAsk::WriteOffset { consumer, offset, level: Some(level) } => {

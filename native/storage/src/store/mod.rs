@@ -60,7 +60,8 @@ pub use walk::FoundBatches;
 use crate::manifest::{GroupEntry, UnsealedSegment};
 use crate::refusal::Refusal;
 use crate::segments_file::{Fence, SegmentEntry};
-use plan::{Plan, PlanFault, PlanResult};
+pub use plan::Plan;
+use plan::{PlanFault, PlanResult};
 
 /// Sizes and times of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

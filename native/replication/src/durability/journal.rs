@@ -1,0 +1,230 @@
+//! The journal of a shard with its files, and what waits for its syncs.
+
+use std::collections::VecDeque;
+
+use ng_io::{Completion, Environment, Instant, IoError, Token};
+use ng_storage::journal::shell::{JournalShell, Measured};
+use ng_storage::journal::{self, JournalFault, Located, Position, PrepareJournal, Refused};
+use ng_storage::record::RecordHeader;
+use ng_vsr::Ticks;
+use ng_wire::replica::Message;
+
+use crate::durability::after_sync::AfterSync;
+use crate::durability::group_commit::GroupCommit;
+use crate::group::Body;
+
+/// What the disk says when it is full.
+pub(crate) const ENOSPC: i32 = 28;
+
+/// Something that waits for the journal.
+#[derive(Debug)]
+pub(crate) enum Waits {
+    /// A message for another replica, or for the own one.
+    Message { group: u64, to: u8, message: Box<Message>, body: Option<Body> },
+    /// The files of a group that has ended.
+    Removal { group: u64 },
+}
+
+/// What the journal says that concerns others.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// It has this many files now, which the superblock is to count.
+    Enlist { files: u32 },
+    /// A stored record cannot be read any more.
+    Damaged { group: u64, op: u64 },
+    /// A write or a sync failed: nothing that is not synced yet can be trusted.
+    Fatal(JournalFault),
+}
+
+/// The journal that all groups of a shard write to.
+#[derive(Debug)]
+pub(crate) struct ShardJournal<E: Environment> {
+    core: PrepareJournal,
+    shell: JournalShell<E>,
+    effects: Vec<journal::Effect>,
+    reports: VecDeque<Report>,
+    group_commit: GroupCommit,
+    /// The first block of this life: whatever was recovered lies before it.
+    first_block: u64,
+    /// Since when there is nothing to write; a mark is written when that lasts.
+    quiet_since: Option<Ticks>,
+    synced: AfterSync<Waits>,
+    /// Messages that promise something: each waits until a later block vouches for the promise, then for its own block.
+    proven: AfterSync<(u64, Waits)>,
+}
+
+impl<E: Environment> ShardJournal<E> {
+    /// A journal that goes on where the one before ended; `first_block` is the next that it writes.
+    pub(crate) fn new(
+        core: PrepareJournal,
+        shell: JournalShell<E>,
+        effects: Vec<journal::Effect>,
+        first_block: u64,
+    ) -> Self {
+        Self {
+            core,
+            shell,
+            effects,
+            reports: VecDeque::new(),
+            group_commit: GroupCommit::default(),
+            first_block,
+            quiet_since: None,
+            synced: AfterSync::new(),
+            proven: AfterSync::new(),
+        }
+    }
+
+    /// The core, to be asked.
+    pub(crate) const fn core(&self) -> &PrepareJournal {
+        &self.core
+    }
+
+    /// The core, for a bug that is planted in it.
+    pub(crate) const fn core_mut(&mut self) -> &mut PrepareJournal {
+        &mut self.core
+    }
+
+    pub(crate) const fn first_block(&self) -> u64 {
+        self.first_block
+    }
+
+    /// How large its blocks were, and how long their syncs took.
+    pub(crate) const fn measured(&self) -> &Measured {
+        self.shell.measured()
+    }
+
+    pub(crate) fn append(&mut self, header: RecordHeader, body: Body) -> Result<Position, Refused> {
+        self.core.append(header, body)
+    }
+
+    /// A later block shall vouch for this one.
+    pub(crate) fn prove(&mut self, block: u64) {
+        self.core.prove(block);
+    }
+
+    /// Frees files as soon as a manifest allows it.
+    pub(crate) const fn make_room(&mut self) {
+        self.core.make_room();
+    }
+
+    pub(crate) fn step(&mut self, event: journal::Event) {
+        self.core.step(event, &mut self.effects);
+    }
+
+    /// Starts to read the body of a record.
+    pub(crate) fn read_body(&mut self, driver: &mut E::Driver, located: &Located, token: Token) {
+        self.shell.read_body(driver, located, token);
+    }
+
+    /// Takes a completion; gives it back if it is not of the journal.
+    pub(crate) fn complete(&mut self, driver: &mut E::Driver, completion: Completion) -> Option<Completion> {
+        if !self.shell.owns(&completion) {
+            return Some(completion);
+        }
+        if let Some(event) = self.shell.event(driver, completion) {
+            self.step(event);
+        }
+        None
+    }
+
+    /// Whether [`ShardJournal::perform`] has something to do that is not to wait for company.
+    pub(crate) const fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
+    }
+
+    /// Performs what the core asks for, and starts its next block, unless that waits for company. In this order: what has just
+    /// become durable says how much company there is. Where segments wait for space (`leaves_space`) the journal does not grow.
+    pub(crate) fn perform(&mut self, driver: &mut E::Driver, leaves_space: bool, now: Instant) {
+        self.perform_effects(driver, leaves_space);
+        let patience = self.shell.measured().recent_sync();
+        if !self.core.is_idle() || !self.group_commit.holds(self.core.waiting(), patience, now) {
+            self.core.start(&mut self.effects);
+            self.perform_effects(driver, leaves_space);
+        }
+    }
+
+    /// What it says that concerns others, oldest first.
+    pub(crate) fn next_report(&mut self) -> Option<Report> {
+        self.reports.pop_front()
+    }
+
+    fn perform_effects(&mut self, driver: &mut E::Driver, leaves_space: bool) {
+        if self.effects.is_empty() {
+            return;
+        }
+        if leaves_space {
+            self.refuse_growth();
+        }
+        self.shell.perform(driver, &mut self.effects);
+        for effect in self.effects.drain(..) {
+            match effect {
+                journal::Effect::Durable { through, records } => {
+                    self.group_commit.durable(records + self.core.waiting());
+                    self.synced.synced(through);
+                    self.proven.synced(self.core.proven_through());
+                }
+                journal::Effect::Enlist { files } => self.reports.push_back(Report::Enlist { files }),
+                journal::Effect::Damaged { group, op } => {
+                    self.reports.push_back(Report::Damaged { group, op });
+                }
+                journal::Effect::Fatal(fault) => self.reports.push_back(Report::Fatal(fault)),
+                other => unreachable!("the shell performs {other:?}"),
+            }
+        }
+    }
+
+    /// A journal that grew would take what a purge frees before messages are written there, and grow again because they are not.
+    /// It needs two files to go on at all.
+    fn refuse_growth(&mut self) {
+        if self.core.files() < journal::FILES_MIN {
+            return;
+        }
+        let grows = |effect: &mut journal::Effect| matches!(effect, journal::Effect::Grow { .. });
+        if self.effects.extract_if(.., grows).count() > 0 {
+            self.step(journal::Event::Grown(Err(IoError::new("leave space to segments", ENOSPC))));
+        }
+    }
+
+    /// Holds something until a block is synced, and a promise that it makes until the block `promised` is vouched for by a later
+    /// one; gives it back if nothing is to be waited for. [`ShardJournal::release`] gives back the others.
+    pub(crate) fn hold(&mut self, block: u64, promised: u64, waits: Waits) -> Option<Waits> {
+        let (block, waits) = self.proven.until(promised, (block, waits))?;
+        self.synced.until(block, waits)
+    }
+
+    /// The next of what was held that has to wait no longer.
+    pub(crate) fn release(&mut self) -> Option<Waits> {
+        while let Some((block, waits)) = self.proven.next() {
+            if let Some(waits) = self.synced.until(block, waits) {
+                return Some(waits);
+            }
+        }
+        self.synced.next()
+    }
+
+    /// Asks for a mark when there was nothing to write for `patience`: then a crash leaves nothing unproven. Returns whether it
+    /// did.
+    pub(crate) fn leave_mark_when_quiet(&mut self, now: Ticks, patience: Ticks) -> bool {
+        if !self.core.wants_mark() {
+            self.quiet_since = None;
+            return false;
+        }
+        let since = *self.quiet_since.get_or_insert(now);
+        let is_due = now > since && now >= since + patience;
+        if is_due {
+            self.quiet_since = None;
+            self.step(journal::Event::Idle);
+        }
+        is_due
+    }
+
+    /// When a mark is due that waits for `patience`.
+    pub(crate) fn mark_deadline(&self, patience: Ticks) -> Option<Ticks> {
+        self.quiet_since.map(|since| since + patience)
+    }
+
+    /// When a block stops waiting for company.
+    pub(crate) const fn block_deadline(&self) -> Option<Instant> {
+        self.group_commit.deadline()
+    }
+}

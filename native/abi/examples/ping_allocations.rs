@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ng_control::record::Record;
+use ng_control::settings::Settings;
 use ng_io::probe::{RingSupport, probe_ring};
 use ng_io::{
     Driver, DriverLimits, Environment, FileOptions, IoError, JoinHandle, Listener, PosixEnvironment,
@@ -20,8 +22,6 @@ use ng_io::{
 };
 use ng_shard::node;
 use ng_shard::port::Port;
-use ng_shard::record::Record;
-use ng_shard::settings::Settings;
 use ng_wire::table::record::{FromPython, ToPython};
 use ng_wire::table::setting::sample_lines;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use ng_control::record::Drained;
 use ng_shard::node::Stage;
 use ng_shard::port::SubmitError;
-use ng_shard::record::Drained;
 
 use crate::bytes;
 use crate::guard;

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ng_control::settings::Settings;
 use ng_io::probe::{RingSupport, probe_ring, raise_descriptor_limit};
 use ng_io::{Environment, Instant, IoError, Listener, PosixEnvironment, UringEnvironment, memory};
 use ng_shard::crash::CrashSite;
 use ng_shard::node::{self, Node, NodeShared};
 use ng_shard::port::Port;
-use ng_shard::settings::Settings;
 use ng_wire::table::setting::Backend;
 
 use crate::status::{Failure, Status};

@@ -1,7 +1,7 @@
-//! The strangers: connections without a session, oldest first.
+//! Connections without a session, oldest first.
 //!
-//! Strangers cost memory before they have proved anything. Past the limit the one that has been a stranger longest is
-//! closed, so a flood displaces itself while a client that logs in at once gets through.
+//! They cost memory before they have proved anything. Past the limit the one that has been without a session
+//! longest is closed, so a flood displaces itself while a client that logs in at once gets through.
 
 /// Marks the end of the list.
 const NONE: u32 = u32::MAX;
@@ -15,40 +15,40 @@ struct Link {
 
 const UNLISTED: Link = Link { older: NONE, newer: NONE, listed: false };
 
-/// A first-in first-out list threaded through the slots of the connection table: every operation is O(1), and a slot
-/// costs 12 bytes whether it is listed or not.
+/// A first-in first-out list threaded through the slots of the connection table: every operation is O(1), and
+/// a slot costs 12 bytes whether it is listed or not.
 #[derive(Debug)]
-pub struct Strangers {
+pub struct Unauthenticated {
     links: Vec<Link>,
     oldest: u32,
     newest: u32,
     count: usize,
 }
 
-impl Default for Strangers {
+impl Default for Unauthenticated {
     fn default() -> Self {
         Self { links: Vec::new(), oldest: NONE, newest: NONE, count: 0 }
     }
 }
 
-impl Strangers {
-    /// How many strangers there are.
+impl Unauthenticated {
+    /// How many connections without a session there are.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The slot that has been a stranger longest.
+    /// The slot that has been without a session longest.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// Lists a slot as the newest stranger.
+    /// Lists a slot as the newest connection without a session.
     pub fn join(&mut self, slot: u32) {
         let index = slot as usize;
         if self.links.len() <= index {
             self.links.resize(index + 1, UNLISTED);
         }
-        assert!(!self.links[index].listed, "slot {slot} is a stranger already");
+        assert!(!self.links[index].listed, "slot {slot} is listed already");
         self.links[index] = Link { older: self.newest, newer: NONE, listed: true };
         match self.newest {
             NONE => self.oldest = slot,
@@ -86,19 +86,19 @@ mod tests {
         /// Whatever order slots join and leave in, the list agrees with a plain queue.
         #[test]
         fn agrees_with_a_queue(steps in proptest::collection::vec((0u32..24, any::<bool>()), 0..400)) {
-            let mut strangers = Strangers::default();
+            let mut unauthenticated = Unauthenticated::default();
             let mut queue: VecDeque<u32> = VecDeque::new();
             for (slot, joins) in steps {
                 let listed = queue.contains(&slot);
                 if joins && !listed {
-                    strangers.join(slot);
+                    unauthenticated.join(slot);
                     queue.push_back(slot);
                 } else if !joins {
-                    strangers.leave(slot);
+                    unauthenticated.leave(slot);
                     queue.retain(|other| *other != slot);
                 }
-                prop_assert_eq!(strangers.oldest(), queue.front().copied());
-                prop_assert_eq!(strangers.count(), queue.len());
+                prop_assert_eq!(unauthenticated.oldest(), queue.front().copied());
+                prop_assert_eq!(unauthenticated.count(), queue.len());
             }
         }
     }

@@ -139,8 +139,9 @@ impl Connection {
         self.input.end();
     }
 
-    /// Takes memory for the next part of a frame, of which all connections together hold `held`. None is given to a long frame
-    /// while others hold what there is; one alone always gets it, so that no frame is too long for good.
+    /// Takes memory for the next part of a frame, of which all connections together hold `held`. None is
+    /// given to a long frame while others hold what there is; one alone always gets it, so that no frame is
+    /// too long for good.
     pub(crate) fn gets_memory(&mut self, header: &RequestHeader, held: &mut usize, limits: &Limits) -> bool {
         let wanted = self.input.memory_for(header.size as usize);
         let others = *held - self.frame_bytes;
@@ -176,14 +177,15 @@ impl Connection {
         !self.waiting && !self.is_sending() && self.output_bytes() == 0
     }
 
-    /// Whether a stop that gives this connection up breaks a promise: an answer that is being worked on, or one that a
-    /// session has not taken yet. A stranger that does not read was promised nothing.
+    /// Whether a stop that gives this connection up breaks a promise: an answer that is being worked on, or
+    /// one that a session has not taken yet. A connection without a session that does not read was promised
+    /// nothing.
     pub(crate) fn is_owed(&self) -> bool {
         self.waiting || (self.peer.bound.is_some() && !self.is_quiet())
     }
 
-    /// The server stops: a peer that takes nothing of its reply has little time left. A stranger has no more, whatever it takes:
-    /// nobody without a session delays a stop.
+    /// The server stops: a peer that takes nothing of its reply has little time left. A connection without a
+    /// session has no more, whatever it takes: nobody without a session delays a stop.
     pub(crate) fn hurry_to_stop(&mut self, now: Instant, acknowledged: Option<u64>) {
         let Some(sending) = &mut self.sending else { return };
         sending.hurry(now, acknowledged, STOP_PATIENCE);

@@ -1,8 +1,9 @@
 //! Timers by connection slot.
 //!
-//! A deadline that moves later is not moved in the heap: the entry fires early, the connection is asked for its real
-//! deadline, and the entry goes back. One that moves earlier leaves a spent entry behind, which is dropped when it fires,
-//! and entries point one frame time ahead at most: the heap stays within a small multiple of the slots.
+//! A deadline that moves later is not moved in the heap: the entry fires early, the connection is asked for
+//! its real deadline, and the entry goes back. One that moves earlier leaves a spent entry behind, which is
+//! dropped when it fires, and entries point one frame time ahead at most: the heap stays within a small
+//! multiple of the slots.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,8 +25,9 @@ impl Deadlines {
         if self.armed.len() <= index {
             self.armed.resize(index + 1, None);
         }
-        // An entry that fires earlier serves as well. A later one is replaced only when the new deadline is earlier,
-        // which happens at most twice per frame (header seen, reply sent), so the heap stays within a small multiple.
+        // An entry that fires earlier serves as well. A later one is replaced only when the new deadline is
+        // earlier, which happens at most twice per frame (header seen, reply sent), so the heap stays within
+        // a small multiple.
         if self.armed[index].is_none_or(|pending| pending > at) {
             self.armed[index] = Some(at);
             self.heap.push(Reverse((at, slot)));

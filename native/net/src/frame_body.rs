@@ -6,8 +6,8 @@ use std::ops::Range;
 use ng_io::{Buffer, Chunk, SharedPool};
 use ng_wire::frame::HEADER_BYTES;
 
-/// What comes behind the header of a request. Most of it is read and forgotten; messages are kept, and so is then the memory
-/// that they came in, instead of a copy.
+/// What comes behind the header of a request. Most of it is read and forgotten; messages are kept, and so is
+/// then the memory that they came in, instead of a copy.
 #[derive(Debug)]
 pub struct FrameBody<'a> {
     pub(crate) buffer: &'a mut Buffer,
@@ -26,7 +26,8 @@ impl FrameBody<'_> {
         &self.buffer[self.frame.start + HEADER_BYTES..self.frame.end]
     }
 
-    /// The bytes from `start` on, to be kept: where they are, if the frame was given memory for that, else copied.
+    /// The bytes from `start` on, to be kept: where they are, if the frame was given memory for that, else
+    /// copied.
     #[must_use]
     pub fn keep(self, start: usize) -> Chunk {
         let from = self.frame.start + HEADER_BYTES + start;

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use ng_io::Socket;
 
-/// An accepted descriptor that nobody has read from yet. It owns the socket: a hand-over that is dropped on the way
-/// closes it, so no path can leak a descriptor.
+/// An accepted descriptor that nobody has read from yet. It owns the socket: a hand-over that is dropped on
+/// the way closes it, so no path can leak a descriptor.
 #[derive(Debug)]
 pub struct HandOver {
     /// The accepted socket.

@@ -2,7 +2,8 @@
 
 use ng_io::Token;
 
-/// A slot of the connection table and the generation it had: a name that outlives its connection finds nothing.
+/// A slot of the connection table and the generation it had: a name that outlives its connection finds
+/// nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId {
     pub(crate) slot: u32,

@@ -30,7 +30,8 @@ pub(crate) struct Input {
     buffer: Option<Buffer>,
     /// Bytes of the buffer in front of the frame in progress.
     lead: usize,
-    /// How many there should be, so that what is kept of the frame lies where it is wanted; none if nothing is kept.
+    /// How many there should be, so that what is kept of the frame lies where it is wanted; none if nothing
+    /// is kept.
     lead_wanted: Option<usize>,
     /// Where in its frame that began which was kept last.
     kept_from: Option<usize>,
@@ -46,7 +47,8 @@ pub(crate) struct Input {
     clock: Option<(Instant, Instant)>,
     /// How long the last frame was that came whole. Who sends frames tends to send more of that size.
     habit: usize,
-    /// The rest of a frame once arrived so late that the peer must have waited for our delayed acknowledgement.
+    /// The rest of a frame once arrived so late that the peer must have waited for our delayed
+    /// acknowledgement.
     stalls: bool,
 }
 
@@ -112,8 +114,9 @@ impl Input {
         Some(FrameBody { buffer, frame, kept_from: &mut self.kept_from, home: memory.home() })
     }
 
-    /// Chooses where in a page the frame in progress is received to, so that what is kept of it has `front` bytes in front of
-    /// it there. While it cannot be told where that begins, it is taken to be as in the frame before.
+    /// Chooses where in a page the frame in progress is received to, so that what is kept of it has `front`
+    /// bytes in front of it there. While it cannot be told where that begins, it is taken to be as in the
+    /// frame before.
     pub(crate) fn place(&mut self, kept: Kept, front: usize) {
         let from = match kept {
             Kept::Nothing => None,
@@ -187,8 +190,9 @@ impl Input {
         self.clock.map(|(_, deadline)| deadline)
     }
 
-    /// Starts the clock of a frame that has begun, or sets its deadline anew once its length is known. Without a
-    /// frame in progress nothing is timed: nobody is cut for being quiet. Returns whether the clock began to run now.
+    /// Starts the clock of a frame that has begun, or sets its deadline anew once its length is known.
+    /// Without a frame in progress nothing is timed: nobody is cut for being quiet. Returns whether the clock
+    /// began to run now.
     pub(crate) fn run_clock(&mut self, now: Instant, allowance: Duration) -> bool {
         if self.is_armed() {
             return false;
@@ -202,9 +206,9 @@ impl Input {
         frame_started && !was_running
     }
 
-    /// Notices a peer with Nagle's algorithm: it sends the last, short segment of a frame only when everything before it
-    /// is acknowledged, and the kernel delays acknowledgements of a lone header by 40 ms. Of longer frames whole
-    /// segments follow the header, which the kernel acknowledges at once.
+    /// Notices a peer with Nagle's algorithm: it sends the last, short segment of a frame only when
+    /// everything before it is acknowledged, and the kernel delays acknowledgements of a lone header by 40
+    /// ms. Of longer frames whole segments follow the header, which the kernel acknowledges at once.
     pub(crate) fn note_arrival(&mut self, now: Instant) {
         let late = self.clock.is_some_and(|(started, _)| now - started >= ACKNOWLEDGEMENT_DELAY);
         self.stalls |= late && self.received().len() <= STALLED_FRAME_BYTES_MAX;
@@ -235,9 +239,10 @@ impl Input {
         self.ended
     }
 
-    /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one more byte
-    /// and grows with what has arrived, now or as the frame before, never with what a header promised: to twice that, and
-    /// no further than `frame_bytes`. What is missing of a frame that has begun comes in one piece, as far as there is room.
+    /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one
+    /// more byte and grows with what has arrived, now or as the frame before, never with what a header
+    /// promised: to twice that, and no further than `frame_bytes`. What is missing of a frame that has begun
+    /// comes in one piece, as far as there is room.
     pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut FrameMemory) -> Option<Arming> {
         if self.ended {
             return None;
@@ -262,12 +267,14 @@ impl Input {
         Some(Arming { buffer, wanted })
     }
 
-    /// How much room a frame of so many bytes has earned: twice what has arrived of it, or came with the frame before.
+    /// How much room a frame of so many bytes has earned: twice what has arrived of it, or came with the
+    /// frame before.
     fn earned(&self, received: usize, frame_bytes: usize) -> usize {
         (2 * received.max(self.habit)).min(frame_bytes).max(received + 1)
     }
 
-    /// Bytes of memory that go beyond what every connection may have, once the next part of a frame of `frame_bytes` arrives.
+    /// Bytes of memory that go beyond what every connection may have, once the next part of a frame of
+    /// `frame_bytes` arrives.
     pub(crate) fn memory_for(&self, frame_bytes: usize) -> usize {
         let earned = self.lead + self.earned(self.received().len(), frame_bytes);
         let held = self.buffer.as_ref().map_or(0, Buffer::capacity);
@@ -312,8 +319,8 @@ mod tests {
         }
     }
 
-    /// Receives a frame of so many bytes in two parts, the second of them so much after the first. Says whether the peer
-    /// counts as one that waits for acknowledgements when its next frame begins.
+    /// Receives a frame of so many bytes in two parts, the second of them so much after the first. Says
+    /// whether the peer counts as one that waits for acknowledgements when its next frame begins.
     fn stalls_after(size: u32, delay: Duration) -> bool {
         let mut memory = FrameMemory::new(1 << 20);
         let mut input = Input::new();

@@ -1,8 +1,10 @@
 //! Client connections of one shard: from an accepted descriptor to whole requests, and back to bytes.
 //!
-//! Everything here runs on the shard's own thread and never waits. The table drives a [`ng_io::Driver`], cuts the
-//! byte stream into frames, and asks a [`Service`] for the answers; it knows nothing of commands or sessions.
+//! Everything here runs on the shard's own thread and never waits. The table drives a [`ng_io::Driver`], cuts
+//! the byte stream into frames, and asks a [`Service`] for the answers; it knows nothing of commands or
+//! sessions.
 
+pub mod acceptor;
 pub mod admission;
 pub mod connection;
 pub mod deadlines;
@@ -12,17 +14,16 @@ pub mod hand_over;
 pub mod identity;
 pub mod input;
 pub mod limits;
-pub mod listener;
 mod sending;
 pub mod service;
 pub mod tcp;
 pub mod unsent;
 
+pub use acceptor::{Acceptor, Arrival};
 pub use connection::Peer;
 pub use frame_body::{FrameBody, Kept};
 pub use hand_over::HandOver;
 pub use identity::ConnectionId;
 pub use limits::Limits;
-pub use listener::{Arrival, Door};
 pub use service::{Served, Service};
 pub use tcp::Connections;

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use ng_io::Instant;
 
-/// A peer that takes nothing is looked at this often before its time is up. So it is closed after its patience, and a quarter
-/// of it later at the latest.
+/// A peer that takes nothing is looked at this often before its time is up. So it is closed after its
+/// patience, and a quarter of it later at the latest.
 const LOOKS: u32 = 4;
 
-/// One send operation in flight. A look costs a system call, so there is none before a reply has waited for a while.
+/// One send operation in flight. A look costs a system call, so there is none before a reply has waited for a
+/// while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sending {
     /// How long the reply is.
@@ -51,8 +52,8 @@ impl Sending {
         self.look_at.min(self.overdue_at)
     }
 
-    /// Compares what the peer has acknowledged with what it had before. The first look of a reply has nothing to compare with,
-    /// and counts as progress.
+    /// Compares what the peer has acknowledged with what it had before. The first look of a reply has nothing
+    /// to compare with, and counts as progress.
     pub(crate) fn look(&mut self, now: Instant, acknowledged: Option<u64>) -> Look {
         if acknowledged.is_some() && acknowledged != self.acknowledged {
             self.acknowledged = acknowledged;
@@ -66,8 +67,8 @@ impl Sending {
         Look::Moving
     }
 
-    /// Gives the peer less patience from now on, because the server stops or others need the memory. To be asked for the
-    /// same again changes nothing, so that a peer cannot gain time by it.
+    /// Gives the peer less patience from now on, because the server stops or others need the memory. To be
+    /// asked for the same again changes nothing, so that a peer cannot gain time by it.
     pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>, patience: Duration) {
         if self.patience <= patience {
             return;

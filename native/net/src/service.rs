@@ -12,7 +12,8 @@ use crate::identity::ConnectionId;
 pub enum Served {
     /// The reply was written.
     Answered,
-    /// The answer comes later through [`crate::Connections::answer`]; until then the connection's next request waits.
+    /// The answer comes later through [`crate::Connections::answer`]; until then the connection's next
+    /// request waits.
     Waiting,
     /// The reply was written and is the last one.
     AnsweredLast(CloseReason),
@@ -20,16 +21,16 @@ pub enum Served {
 
 /// The shard's side: commands, sessions, permissions.
 pub trait Service {
-    /// How long a frame (header and body) of this request may be for its body to be read at all. Asked from the header,
-    /// before any body byte is held.
+    /// How long a frame (header and body) of this request may be for its body to be read at all. Asked from
+    /// the header, before any body byte is held.
     fn frame_bytes_max(&self, peer: &Peer, header: &RequestHeader) -> u32;
 
-    /// Which part of a frame will be kept, as far as its first bytes tell: it can then be received to where it stays. Asked
-    /// before the rest of a long frame is received.
+    /// Which part of a frame will be kept, as far as its first bytes tell: it can then be received to where
+    /// it stays. Asked before the rest of a long frame is received.
     fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept;
 
-    /// Serves one request. `body` is absent when the frame exceeds [`Self::frame_bytes_max`]: it is then answered from
-    /// its header alone and its bytes are thrown away as they arrive.
+    /// Serves one request. `body` is absent when the frame exceeds [`Self::frame_bytes_max`]: it is then
+    /// answered from its header alone and its bytes are thrown away as they arrive.
     fn serve(
         &mut self,
         id: ConnectionId,
@@ -39,8 +40,8 @@ pub trait Service {
         reply: &mut Vec<u8>,
     ) -> Served;
 
-    /// Answers a request for whose body there is no memory now: its client may try again. Its bytes are thrown away as they
-    /// arrive.
+    /// Answers a request for whose body there is no memory now: its client may try again. Its bytes are
+    /// thrown away as they arrive.
     fn busy(&mut self, peer: &mut Peer, header: &RequestHeader, reply: &mut Vec<u8>) -> Served;
 
     /// A connection is gone, for whatever reason.

@@ -4,7 +4,7 @@ use ng_io::{Buffer, Driver, Instant, IoError, Operation};
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::table::close_reason::CloseReason;
 
-use crate::admission::Strangers;
+use crate::admission::Unauthenticated;
 use crate::connection::{Connection, Peer, Phase};
 use crate::deadlines::Deadlines;
 use crate::frame_memory::FrameMemory;
@@ -39,7 +39,7 @@ pub struct Connections {
     limits: Limits,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    strangers: Strangers,
+    unauthenticated: Unauthenticated,
     deadlines: Deadlines,
     spare_outputs: Vec<Buffer>,
     /// Memory of frames that have come, for frames to come.
@@ -62,7 +62,7 @@ impl Connections {
             limits,
             slots: Vec::new(),
             free: Vec::new(),
-            strangers: Strangers::default(),
+            unauthenticated: Unauthenticated::default(),
             deadlines: Deadlines::default(),
             spare_outputs: Vec::new(),
             frame_memory: FrameMemory::new(limits.spare_memory_max),
@@ -80,8 +80,8 @@ impl Connections {
     }
 
     /// Connections without a session now.
-    pub fn strangers(&self) -> usize {
-        self.strangers.count()
+    pub fn unauthenticated(&self) -> usize {
+        self.unauthenticated.count()
     }
 
     /// Bytes of replies that wait for their peers.
@@ -99,7 +99,8 @@ impl Connections {
         self.frame_memory.bytes()
     }
 
-    /// Frees spare memory that nobody has used for a minute; to be called every ten seconds. Returns how many bytes that were.
+    /// Frees spare memory that nobody has used for a minute; to be called every ten seconds. Returns how many
+    /// bytes that were.
     pub fn age_memory(&mut self) -> usize {
         self.frame_memory.age()
     }
@@ -114,8 +115,8 @@ impl Connections {
         self.deadlines.next()
     }
 
-    /// Takes over an accepted connection and starts reading from it. A connection that finds the table full, or whose
-    /// descriptor the driver refuses, is closed and reported as closed.
+    /// Takes over an accepted connection and starts reading from it. A connection that finds the table full,
+    /// or whose descriptor the driver refuses, is closed and reported as closed.
     pub fn adopt<D: Driver, S: Service>(&mut self, arrival: HandOver, driver: &mut D, service: &mut S) {
         let HandOver { socket, client_id, address } = arrival;
         let mut peer = Peer::new(client_id, address);
@@ -134,15 +135,15 @@ impl Connections {
             peer.local_address = local;
         }
         let id = self.insert(Connection::new(peer, handle));
-        self.strangers.join(id.slot);
+        self.unauthenticated.join(id.slot);
         self.arm(id, None, driver);
         self.displace(driver, service);
     }
 
-    /// Closes the oldest strangers while there are too many.
+    /// Closes the oldest connections without a session while there are too many.
     fn displace<D: Driver, S: Service>(&mut self, driver: &mut D, service: &mut S) {
-        while self.strangers.count() > self.limits.strangers_max
-            && let Some(oldest) = self.strangers.oldest()
+        while self.unauthenticated.count() > self.limits.strangers_max
+            && let Some(oldest) = self.unauthenticated.oldest()
         {
             self.close(self.id(oldest), CloseReason::Displaced, driver, service);
         }
@@ -265,7 +266,8 @@ impl Connections {
         let next = loop {
             let next = self.serve_frames(id, service);
             self.send(id, now, driver);
-            // A send operation may have taken the replies that held the connection: more can be served at once.
+            // A send operation may have taken the replies that held the connection: more can be served at
+            // once.
             let full = self.get(id).is_none_or(|connection| connection.is_full());
             if next != Next::Send || full {
                 break next;
@@ -362,7 +364,8 @@ impl Connections {
         self.arm(id, header, driver);
     }
 
-    /// Drops what arrives on a connection that has been answered for the last time, and lingers once all is sent.
+    /// Drops what arrives on a connection that has been answered for the last time, and lingers once all is
+    /// sent.
     fn drain<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -413,8 +416,8 @@ impl Connections {
                 .extend_from_slice(reply);
         }
         match (was_bound, connection.peer.bound.is_some()) {
-            (false, true) => self.strangers.leave(id.slot),
-            (true, false) => self.strangers.join(id.slot),
+            (false, true) => self.unauthenticated.leave(id.slot),
+            (true, false) => self.unauthenticated.join(id.slot),
             _ => {}
         }
     }
@@ -444,8 +447,8 @@ impl Connections {
         }
     }
 
-    /// Sets the timer of a connection. It never points further than one frame time ahead, so that entries of slow
-    /// transfers leave the heap soon even when their connections end early.
+    /// Sets the timer of a connection. It never points further than one frame time ahead, so that entries of
+    /// slow transfers leave the heap soon even when their connections end early.
     fn watch(&mut self, id: ConnectionId, now: Instant) {
         let horizon = now + self.limits.frame_time;
         let Some(connection) = self.get(id) else { return };
@@ -472,8 +475,8 @@ impl Connections {
         }
     }
 
-    /// Closes peers that take nothing of a reply sooner than usual: others wait for the memory. It looks at every connection,
-    /// so it is for a shortage, once in a while.
+    /// Closes peers that take nothing of a reply sooner than usual: others wait for the memory. It looks at
+    /// every connection, so it is for a shortage, once in a while.
     pub fn hurry_replies<D: Driver>(&mut self, now: Instant, driver: &D) {
         for index in 0..self.slots.len() {
             let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
@@ -510,7 +513,7 @@ impl Connections {
         let Some(connection) = slot.connection.take() else { return };
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(id.slot);
-        self.strangers.leave(id.slot);
+        self.unauthenticated.leave(id.slot);
         self.frame_bytes -= connection.frame_bytes;
         self.unsent.remove(connection.output_bytes(), connection.peer.is_proven);
         if let Some(sending) = connection.sending.filter(|_| !connection.peer.is_proven) {
@@ -521,8 +524,8 @@ impl Connections {
         service.closed(&connection.peer, reason);
     }
 
-    /// Ends all connections. No further request is served; an answer still owed is given, and a connection that owes
-    /// nothing lingers for a moment. With `overdue` everything is closed.
+    /// Ends all connections. No further request is served; an answer still owed is given, and a connection
+    /// that owes nothing lingers for a moment. With `overdue` everything is closed.
     pub fn wind_down<D: Driver, S: Service>(
         &mut self,
         overdue: bool,

@@ -1,7 +1,7 @@
 //! Replies that peers have not taken, and which peers are known to read.
 
-/// A peer that took so much on one connection reads: its kernel and ours together hold less for one that does not (Linux
-/// buffers up to 4 MiB to send and 6 MiB to receive, unless an administrator allows more).
+/// A peer that took so much on one connection reads: its kernel and ours together hold less for one that does
+/// not (Linux buffers up to 4 MiB to send and 6 MiB to receive, unless an administrator allows more).
 pub(crate) const PROOF_BYTES: u64 = 16 << 20;
 
 /// Bytes of replies.

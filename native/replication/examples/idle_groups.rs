@@ -1,5 +1,5 @@
-//! What groups cost that nobody uses, all in one log: opens so many partitions, lets them rest, and prints the bytes of memory that
-//! each takes. `idle_groups FOLDER GROUPS`
+//! What groups cost that nobody uses, all in one log: opens so many partitions, lets them rest, and prints
+//! the bytes of memory that each takes. `idle_groups FOLDER GROUPS`
 
 #![allow(
     clippy::print_stdout,
@@ -55,7 +55,8 @@ const STORE: StoreLimits = StoreLimits {
 /// Partitions that are opened before the journal gets its turn.
 const AT_A_TIME: u64 = 500;
 
-/// How long the disk has nothing to do before the next ones are opened, and at last: a manifest of all comes after a second.
+/// How long the disk has nothing to do before the next ones are opened, and at last: a manifest of all comes
+/// after a second.
 const BETWEEN: u32 = 2;
 const AT_LAST: u32 = 300;
 

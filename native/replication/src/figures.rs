@@ -55,8 +55,8 @@ pub struct MemoryFigures {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// What a partition holds; `None` if this shard has no such partition, or does not know yet. Then it looks, and says so
-    /// by [`ShardLog::changed_figures`].
+    /// What a partition holds; `None` if this shard has no such partition, or does not know yet. Then it
+    /// looks, and says so by [`ShardLog::changed_figures`].
     pub fn figures(&mut self, group: u64) -> Option<PartitionFigures> {
         let current_offset = self.partition(group)?.last_offset.unwrap_or(0);
         let GroupFigures { segments, bytes, messages } = match self.segments.core().figures(group) {
@@ -96,8 +96,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Frees what no poll and no write has used for a minute; to be called every ten seconds. Returns how many bytes that
-    /// were.
+    /// Frees what no poll and no write has used for a minute; to be called every ten seconds. Returns how
+    /// many bytes that were.
     pub fn age_memory(&mut self) -> usize {
         self.polls.cache.age() + self.segments.age_spares()
     }

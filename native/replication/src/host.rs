@@ -71,7 +71,8 @@ pub(crate) struct Life {
     /// See [`crate::LogParts::nonce`].
     pub(crate) nonce: u64,
     pub(crate) planted: Planted,
-    /// What the numbers of sessions are beyond the ops of their logins: see [`ShardLog::sessions_passed_over`].
+    /// What the numbers of sessions are beyond the ops of their logins: see
+    /// [`ShardLog::sessions_passed_over`].
     pub(crate) sessions_passed_over: u64,
 }
 
@@ -195,8 +196,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         &mut self.metadata
     }
 
-    /// By how much the number of a session is higher than the op of its login: an operator has accepted that logins are lost,
-    /// and no number is given out again. Requests carry these numbers.
+    /// By how much the number of a session is higher than the op of its login: an operator has accepted that
+    /// logins are lost, and no number is given out again. Requests carry these numbers.
     #[must_use]
     pub const fn sessions_passed_over(&self) -> u64 {
         self.life.sessions_passed_over

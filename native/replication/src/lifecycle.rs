@@ -13,8 +13,8 @@ use crate::outbox::{LogAnswer, Outgoing};
 use crate::owner::METADATA;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Begins the log of a partition that never had one. It takes requests at once: what they are answered waits for the
-    /// record that says that the group is here. One that is open already stays as it is.
+    /// Begins the log of a partition that never had one. It takes requests at once: what they are answered
+    /// waits for the record that says that the group is here. One that is open already stays as it is.
     pub fn open(&mut self, group: u64) -> Result<(), LogRefusal> {
         if self.groups.contains_key(&group) {
             return Ok(());
@@ -55,7 +55,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The number that clients know a partition by: the rows of the metadata have it, and batches are stamped with it.
+    /// The number that clients know a partition by: the rows of the metadata have it, and batches are stamped
+    /// with it.
     pub fn set_partition_index(&mut self, group: u64, index: u32) {
         if let Some(group) = self.groups.get_mut(&group) {
             group.index = Some(index);
@@ -73,8 +74,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub fn is_settled(&self, group: u64) -> bool {
         let Some(group) = self.groups.get(&group) else { return false };
         let replica = &group.replica;
-        // The first offset that is to be given is known when everything inherited is executed. Whoever has given one knew
-        // it then: where messages come without pause, some are always under way.
+        // The first offset that is to be given is known when everything inherited is executed. Whoever has
+        // given one knew it then: where messages come without pause, some are always under way.
         let gives_offsets = matches!(group.machine, Machine::Partition(_, Some(_)));
         replica.status() == Status::Normal
             && (!replica.is_primary() || gives_offsets || replica.commit_min() == replica.head())

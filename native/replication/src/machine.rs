@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use ng_partition::{Partition, Stamper};
 use ng_wire::replica::PrepareHeader;
 
-/// The state machine of the metadata group. It may take its time: what it was given is executed in that order, and the
-/// results come out in that order.
+/// The state machine of the metadata group. It may take its time: what it was given is executed in that
+/// order, and the results come out in that order.
 pub trait MetadataMachine: Debug {
     /// Whether it takes another operation now. One that does not is asked again after its next result.
     fn has_room(&self) -> bool {

@@ -1,5 +1,5 @@
-//! Offsets that count at once and come into the log a little later: with the next batch, after 100 ms, or when the log is
-//! about to stop.
+//! Offsets that count at once and come into the log a little later: with the next batch, after 100 ms, or
+//! when the log is about to stop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,8 +115,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         })
     }
 
-    /// Stores an offset for a consumer that does not wait for the log, or drops it. `None` if this shard has no such
-    /// partition, or does not lead it.
+    /// Stores an offset for a consumer that does not wait for the log, or drops it. `None` if this shard has
+    /// no such partition, or does not lead it.
     pub fn store_ahead(
         &mut self,
         group: u64,
@@ -236,7 +236,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.ahead_changed(id);
     }
 
-    /// An operation was executed: who stored an offset with it was here, and who dropped one holds nothing back.
+    /// An operation was executed: who stored an offset with it was here, and who dropped one holds nothing
+    /// back.
     fn readers_follow(&mut self, id: u64, applied: &Applied, body: &[u8]) {
         let readers = &mut self.retention.readers;
         match applied {
@@ -262,7 +263,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it again.
+    /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it
+    /// again.
     pub(crate) fn offsets_turn(&mut self, id: u64, change: RoleChange) {
         match (change, self.offsets.ahead.get_mut(&id)) {
             (_, None) | (RoleChange::Same | RoleChange::Adrift, _) => {}

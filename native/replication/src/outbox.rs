@@ -169,8 +169,8 @@ pub enum Outgoing {
         /// Which group.
         group: u64,
     },
-    /// Every replica of a group has voted and none can tell whether an operation was committed: the group stands still
-    /// until an operator decides. Said again for as long as it is so.
+    /// Every replica of a group has voted and none can tell whether an operation was committed: the group
+    /// stands still until an operator decides. Said again for as long as it is so.
     Undecidable {
         /// The group.
         group: u64,
@@ -203,7 +203,8 @@ pub enum LogAnswer {
     Superseded,
     /// The group does not know the operation.
     Unsupported,
-    /// The bytes are not what the operation needs, or the partition does not take them: what the client is told.
+    /// The bytes are not what the operation needs, or the partition does not take them: what the client is
+    /// told.
     Invalid(ErrorCode),
     /// This shard has no such group.
     NoGroup,
@@ -219,8 +220,8 @@ pub enum Fatal {
         /// Why.
         error: IoError,
     },
-    /// The segments of a group do not hold what was executed. Only another disk of this node can be repaired by the
-    /// other nodes: exit status 65.
+    /// The segments of a group do not hold what was executed. Only another disk of this node can be repaired
+    /// by the other nodes: exit status 65.
     Segments(StoreDamage),
     /// What was acknowledged cannot be read from the journal, and no other node has it: exit status 65.
     Lost {

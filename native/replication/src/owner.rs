@@ -5,8 +5,8 @@ pub const METADATA: u64 = 1 << 63;
 
 /// The shard of a group on a node with this many shards. Metadata lives on the first.
 ///
-/// Groups are numbered so that the low twelve bits count the partitions of a topic: those go round all shards, and
-/// topics begin at different ones.
+/// Groups are numbered so that the low twelve bits count the partitions of a topic: those go round all
+/// shards, and topics begin at different ones.
 #[must_use]
 pub fn owner(group: u64, shards: u16) -> u16 {
     if group == METADATA {

@@ -1,5 +1,5 @@
-//! Known bugs that the simulator can plant, to see that its judges find them. Without the feature `plants` a build has
-//! none.
+//! Known bugs that the simulator can plant, to see that its judges find them. Without the feature `plants` a
+//! build has none.
 
 #[cfg(feature = "plants")]
 use ng_io::Environment;
@@ -28,8 +28,8 @@ pub enum Plant {
     Journal(ng_storage::journal::Plant),
     /// In the store of segments.
     Store(ng_storage::store::Plant),
-    /// What the journal lost, and every view of which the body is lost, counts as never written; so does, in every vote, a
-    /// prepare whose body is lost.
+    /// What the journal lost, and every view of which the body is lost, counts as never written; so does, in
+    /// every vote, a prepare whose body is lost.
     TruncateOnDamage,
     /// An offset that is ahead of the log is proposed behind an operation that overtakes it.
     StaleOffsets,

@@ -1,5 +1,5 @@
-//! A node of its own whose journal lost what was acknowledged: it refuses, an operator accepts the loss by name, and it goes
-//! on. No offset is given out twice, whatever was lost and whenever the power goes.
+//! A node of its own whose journal lost what was acknowledged: it refuses, an operator accepts the loss by
+//! name, and it goes on. No offset is given out twice, whatever was lost and whenever the power goes.
 
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 

@@ -1,5 +1,5 @@
-//! What a node promised to the others, no single fault of its disk makes it forget: it knows that something is lost, and does
-//! not go back to a view that it has left.
+//! What a node promised to the others, no single fault of its disk makes it forget: it knows that something
+//! is lost, and does not go back to a view that it has left.
 
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
@@ -196,8 +196,8 @@ impl Cluster {
         cluster
     }
 
-    /// The next moment comes at which a disk has done something, or a millisecond has passed: frames arrive, and every node
-    /// that runs does what it can.
+    /// The next moment comes at which a disk has done something, or a millisecond has passed: frames arrive,
+    /// and every node that runs does what it can.
     fn pass(&mut self) {
         let running = self.nodes.iter().filter_map(|node| node.running.as_ref());
         let next = running.filter_map(|(driver, _)| driver.next_completion()).min().unwrap_or(u64::MAX);
@@ -249,7 +249,8 @@ impl Cluster {
         votes.next()
     }
 
-    /// A cluster whose first primary is gone and in which a vote for the next view has just left: of whom, and the view.
+    /// A cluster whose first primary is gone and in which a vote for the next view has just left: of whom,
+    /// and the view.
     fn voted(seed: u64) -> (Self, usize, View) {
         let mut cluster = Self::new(seed);
         let normal = |cluster: &Self| cluster.nodes.iter().all(|node| node.status().status == Status::Normal);
@@ -264,7 +265,8 @@ impl Cluster {
     }
 }
 
-/// The voter after a start, and the view that it voted for: its process ended with its vote, and then this harm was done.
+/// The voter after a start, and the view that it voted for: its process ended with its vote, and then this
+/// harm was done.
 fn after(seed: u64, harm: impl Fn(&mut Node) -> bool) -> Option<(GroupStatus, View)> {
     let (mut cluster, number, view) = Cluster::voted(seed);
     let voter = &mut cluster.nodes[number];

@@ -1,4 +1,5 @@
-//! Sends back what it receives, over a backend's driver and nothing else: the floor under every request a shard answers.
+//! Sends back what it receives, over a backend's driver and nothing else: the floor under every request a
+//! shard answers.
 //!
 //! `bare_echo BACKEND CPU` serves on a free port, which it prints, until its standard input ends. One thread, pinned to
 //! the CPU as a shard is, with the limits of a shard.
@@ -73,7 +74,7 @@ impl<D: Driver> Echo<D> {
         match completion.outcome {
             Outcome::Accepted(Ok((socket, _))) => {
                 let socket = self.driver.adopt_socket(socket).expect("loads stay below the limits");
-                let token = self.seat(socket);
+                let token = self.setup(socket);
                 self.driver.submit(
                     token,
                     Operation::Receive { socket, buffer: Buffer::with_capacity(BUFFER_BYTES), wanted: 0 },
@@ -96,26 +97,26 @@ impl<D: Driver> Echo<D> {
         }
     }
 
-    fn seat(&mut self, socket: Handle) -> Token {
-        let seat = self.free.pop().unwrap_or_else(|| {
+    fn setup(&mut self, socket: Handle) -> Token {
+        let setup = self.free.pop().unwrap_or_else(|| {
             self.sockets.push(None);
             self.sockets.len() - 1
         });
-        self.sockets[seat] = Some(socket);
-        Token(seat as u64)
+        self.sockets[setup] = Some(socket);
+        Token(setup as u64)
     }
 
     fn socket(&self, token: Token) -> Handle {
-        self.sockets[seat(token)].expect("an operation under way belongs to an open connection")
+        self.sockets[setup(token)].expect("an operation under way belongs to an open connection")
     }
 
     fn leave(&mut self, token: Token) {
-        let socket = self.sockets[seat(token)].take();
+        let socket = self.sockets[setup(token)].take();
         self.driver.close(socket.expect("the last operation of a connection ends it"));
-        self.free.push(seat(token));
+        self.free.push(setup(token));
     }
 }
 
-fn seat(token: Token) -> usize {
+fn setup(token: Token) -> usize {
     usize::try_from(token.0).expect("tokens of connections are positions in a table")
 }

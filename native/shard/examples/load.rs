@@ -1,15 +1,17 @@
-//! Asks servers for the same thing again and again, in turns, and tells how long it took and what it cost them.
+//! Asks servers for the same thing again and again, in turns, and tells how long it took and what it cost
+//! them.
 //!
 //! ```text
 //! load kept|fresh CONNECTIONS BLOCKS ROUNDS HELLO PING TARGET...
 //! ```
 //!
-//! A round writes the frame in the file PING on every connection and then reads every answer; it is as long as its frame.
+//! A round writes the frame in the file PING on every connection and then reads every answer; it is as long
+//! as its frame.
 //! `kept` opens the connections once and begins each with the frame in HELLO, whose answer says its own length; `fresh`
-//! opens them in every round and closes them after their answer. Each target, `ADDRESS/PID`, has ROUNDS rounds in each
-//! block, and BLOCKS blocks alternate between the targets, after one that warms up and does not count. The result is a
-//! line of JSON for each target: the rounds' 50th and 99th percentile, the time of all blocks and the CPU time that the
-//! process spent in them, in nanoseconds.
+//! opens them in every round and closes them after their answer. Each target, `ADDRESS/PID`, has ROUNDS
+//! rounds in each block, and BLOCKS blocks alternate between the targets, after one that warms up and does
+//! not count. The result is a line of JSON for each target: the rounds' 50th and 99th percentile, the time of
+//! all blocks and the CPU time that the process spent in them, in nanoseconds.
 
 use std::error::Error;
 use std::fs;

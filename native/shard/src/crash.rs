@@ -19,8 +19,8 @@ impl CrashSite {
         Self { file: file.to_owned() }
     }
 
-    /// Ends the process at once: no destructor, no exit hook runs. Recovery after a crash is the tested path; an orderly
-    /// stop of a process in an unknown state is not.
+    /// Ends the process at once: no destructor, no exit hook runs. Recovery after a crash is the tested path;
+    /// an orderly stop of a process in an unknown state is not.
     pub fn end_process(&self, status: ExitStatus, thread: &str, reason: &str) -> ! {
         self.record(status, thread, reason);
         ng_io::exit::exit_now(i32::from(status.code()))

@@ -4,8 +4,16 @@
 
 use std::time::Duration;
 
+use ng_control::log_pace::LogPace;
+use ng_control::memory_parts::MemoryParts;
+use ng_control::settings::Settings;
+use ng_control::shard_id::ShardId;
 use ng_io::{DriverLimits, Environment, IoError};
 use ng_partition::PartitionLimits;
+use ng_replication::owner::{METADATA, owner};
+use ng_replication::{
+    FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog,
+};
 use ng_storage::PAGE;
 use ng_storage::data_directory::{self, DataDirectory, Identity};
 use ng_storage::founding::LayoutState;
@@ -20,15 +28,7 @@ use ng_vsr::{ClientLimits, Limits, Timing};
 use ng_wire::table::exit_status::ExitStatus;
 
 use crate::ending::Ending;
-use crate::identity::ShardId;
-use crate::log_pace::LogPace;
-use crate::memory_parts::MemoryParts;
 use crate::metadata::MetadataPlane;
-use crate::settings::Settings;
-use ng_replication::owner::{METADATA, owner};
-use ng_replication::{
-    FIRST_EPOCH, GroupLimits, LogIdentity, LogParts, PollLimits, RetentionLimits, ShardLog,
-};
 
 /// The log of a shard of this process.
 pub type NodeLog<E> = ShardLog<E, MetadataPlane>;
@@ -46,7 +46,8 @@ const SEGMENTS_OPEN: usize = 64;
 /// Plans of a shard's store under way at a time.
 const STORE_LANES: u32 = 4;
 
-/// Descriptors that the log passes through besides the files that stay open, and operations besides one for each.
+/// Descriptors that the log passes through besides the files that stay open, and operations besides one for
+/// each.
 const PASSING: usize = 32;
 
 /// A founded data directory, before its shards are opened.
@@ -59,7 +60,7 @@ pub struct Directory<E: Environment> {
     memory: MemoryParts,
     pace: LogPace,
     #[cfg(feature = "plants")]
-    plant: Option<crate::plant::Plant>,
+    plant: Option<ng_control::plant::Plant>,
     /// One for each shard, another in each life of the node, never zero.
     nonces: Vec<u64>,
 }
@@ -104,7 +105,8 @@ impl<E: Environment> Directory<E> {
         self.storage.home()
     }
 
-    /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its log.
+    /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its
+    /// log.
     pub fn open_log(&self, driver: &mut E::Driver, shard: ShardId) -> Result<NodeLog<E>, Ending> {
         let opened = self.storage.open_shard(driver, &self.layout, u32::from(shard.0))?;
         let metadata =
@@ -156,7 +158,7 @@ impl<E: Environment> Directory<E> {
         };
         #[cfg(feature = "plants")]
         let started =
-            ShardLog::start_planted(parts, driver, self.plant.and_then(crate::plant::Plant::in_log));
+            ShardLog::start_planted(parts, driver, self.plant.and_then(ng_control::plant::Plant::in_log));
         #[cfg(not(feature = "plants"))]
         let started = ShardLog::start(parts, driver);
         let mut log = started.map_err(|refusal| Ending::of_log(&refusal, &state))?;
@@ -276,6 +278,6 @@ mod tests {
             1 << 20,
             &LogPace::default(),
         ));
-        assert!(LOG_TOKEN + tokens < crate::turn::DOOR_TOKEN.0);
+        assert!(LOG_TOKEN + tokens < crate::turn::ACCEPT_TOKEN.0);
     }
 }

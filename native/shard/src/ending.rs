@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use ng_io::IoError;
+use ng_replication::{Fatal, LogRefusal};
 use ng_storage::boot::BootError;
 use ng_wire::table::exit_status::ExitStatus;
 use thiserror::Error;
-
-use ng_replication::{Fatal, LogRefusal};
 
 /// The end of a process that nobody asked to stop.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -41,7 +40,8 @@ impl From<BootError> for Ending {
     }
 }
 
-/// The keys that an operator knows the constants of a directory by, with the names that the superblock has for them.
+/// The keys that an operator knows the constants of a directory by, with the names that the superblock has
+/// for them.
 const GENESIS_KEYS: [(&str, &str); 3] = [
     ("frame bytes max", "message_bus.max_message_size"),
     ("client table slots", "metadata.clients_table_max"),

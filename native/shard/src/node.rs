@@ -6,34 +6,34 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ng_catalog::Catalog;
+use ng_control::event_ring::event_ring;
+use ng_control::metrics::MetricsRow;
+use ng_control::record::{RECORD_RING_BYTES, record_ring};
+use ng_control::settings::Settings;
+use ng_control::shard_id::ShardId;
 use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
+use ng_mesh::mailbox::{Mailboxes, ShardBell, mesh};
+use ng_mesh::routes::Routes;
 use ng_net::Limits;
+use ng_session::metadata_requests::MetadataRequests;
+use ng_session::node_facts::NodeFacts;
+use ng_session::registry::{Registry, RegistryLimits};
+use ng_session::request_handler::{Answered, ReplyBudget, RequestHandler, WaitingPolls};
+use ng_session::totals::ShardTotals;
 use ng_storage::block::BODY_FRONT;
 
-use crate::desk::{Answered, Desk, ReplyBudget, WaitingPolls};
 use crate::directory;
-use crate::facts::NodeFacts;
-use crate::identity::ShardId;
-use crate::log_ring::event_ring;
-use crate::mailbox::{Mailboxes, ShardBell, mesh};
-use crate::metadata::MetadataRequests;
-use crate::metrics::MetricsRow;
 use crate::port::{Eventfd, Notices, Port, PythonBell};
-use crate::record::{RECORD_RING_BYTES, record_ring};
-use crate::register::{Registry, RegistryLimits};
-use crate::routes::Routes;
-use crate::settings::Settings;
 use crate::stopping::Stopping;
-use crate::supervisor::{self, Crew};
-use crate::thread::Seat;
-use crate::totals::ShardTotals;
+use crate::supervisor::{self, ShardThreads};
+use crate::thread::ShardSetup;
 use crate::trash::TrashLink;
 
 /// A node that was opened: its listener is bound and its rings exist; its threads come with [`start`].
 #[derive(Debug)]
 pub struct Node {
     shared: Arc<NodeShared>,
-    seats: Vec<Seat>,
+    setups: Vec<ShardSetup>,
     settings: Settings,
 }
 
@@ -105,13 +105,13 @@ pub fn open<E: Environment>(
     let mut registry = Some(Registry::new(registry_limits(&settings), to_python));
     let mut first = Some((listener, from_python));
     let mut events = Vec::new();
-    let mut seats = Vec::new();
+    let mut setups = Vec::new();
     let totals: Arc<[ShardTotals]> = (0..shards).map(|_| ShardTotals::default()).collect();
     for (mailboxes, metrics) in all_mailboxes(&settings).into_iter().zip(rows) {
         let (log, reader) = event_ring();
         events.push(reader);
-        let desk = Desk {
-            id: ShardId(u16::try_from(seats.len()).expect("shards are counted in a u16")),
+        let handler = RequestHandler {
+            id: ShardId(u16::try_from(setups.len()).expect("shards are counted in a u16")),
             facts: facts.clone(),
             mailboxes,
             metrics,
@@ -122,7 +122,6 @@ pub fn open<E: Environment>(
             catalog: Catalog::default(),
             routes: Routes::default(),
             totals: totals.clone(),
-            trash: shared.trash.clone(),
             own_partitions: Vec::new(),
             balance: BTreeMap::new(),
             answered: Answered::default(),
@@ -134,8 +133,9 @@ pub fn open<E: Environment>(
             now: facts.started,
             wall: facts.started_wall,
         };
-        seats.push(Seat {
-            desk,
+        setups.push(ShardSetup {
+            handler,
+            trash: shared.trash.clone(),
             limits: table_limits(&settings),
             log_limits: directory::driver_limits(&settings),
             first: first.take(),
@@ -144,7 +144,7 @@ pub fn open<E: Environment>(
         });
     }
     let port = Port { records, submissions, events, notices, bell: python_bell, node: shared.clone() };
-    Ok((Node { shared, seats, settings }, port))
+    Ok((Node { shared, setups, settings }, port))
 }
 
 /// The mailboxes of each shard.
@@ -187,8 +187,8 @@ fn registry_limits(settings: &Settings) -> RegistryLimits {
     }
 }
 
-/// Any shard may come to hold most of the connections, for clients do not leave as evenly as they are dealt. Strangers
-/// are dealt in turn and short-lived: each shard has its part of them.
+/// Any shard may come to hold most of the connections, for clients do not leave as evenly as they are dealt.
+/// Unauthenticated are dealt in turn and short-lived: each shard has its part of them.
 fn table_limits(settings: &Settings) -> Limits {
     Limits {
         connections_max: settings.engine.connections_max,
@@ -206,19 +206,19 @@ fn table_limits(settings: &Settings) -> Limits {
 
 /// Starts the threads of a node and returns at once; how it went arrives as a record.
 pub fn start<E: Environment>(environment: &E, node: Node) -> Result<(), IoError> {
-    let Node { shared, seats, settings } = node;
+    let Node { shared, setups, settings } = node;
     shared.set_stage(Stage::Running);
-    let crew = Crew::new(environment.clone(), shared.clone(), settings, seats);
+    let threads = ShardThreads::new(environment.clone(), shared.clone(), settings, setups);
     let thread = ThreadSpec { name: "supervisor".to_owned(), cpu: None };
-    environment.spawn(thread, Box::new(move || supervisor::run(crew))).map(drop).inspect_err(|_| {
+    environment.spawn(thread, Box::new(move || supervisor::run(threads))).map(drop).inspect_err(|_| {
         shared.set_stage(Stage::Stopped { in_order: true });
     })
 }
 
 impl Node {
     /// What its shards are made from.
-    pub(crate) fn into_parts(self) -> (Arc<NodeShared>, Settings, Vec<Seat>) {
-        (self.shared, self.settings, self.seats)
+    pub(crate) fn into_parts(self) -> (Arc<NodeShared>, Settings, Vec<ShardSetup>) {
+        (self.shared, self.settings, self.setups)
     }
 }
 

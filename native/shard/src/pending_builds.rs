@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ng_control::reconcile_order::ReconcileAnswers;
 use ng_io::Instant;
 use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 
-use crate::reconcile::ReconcileAnswers;
-
-/// The control plane sends a shard no further orders before it has all answers. So a group that does not become ready is
-/// reported as failed, after no group was ordered or became ready for so long: a group on a disk that does not answer must not
-/// delay others for good, and a start that opens thousands of groups must not report those that still wait for their turn.
+/// The control plane sends a shard no further orders before it has all answers. So a group that does not
+/// become ready is reported as failed, after no group was ordered or became ready for so long: a group on a
+/// disk that does not answer must not delay others for good, and a start that opens thousands of groups must
+/// not report those that still wait for their turn.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// One order for a group at a time: the control plane orders the next step when it has the answer to the last.
+/// One order for a group at a time: the control plane orders the next step when it has the answer to the
+/// last.
 #[derive(Debug, Default)]
 pub struct PendingBuilds {
     /// For each group the pass and the kind of its order.
@@ -29,8 +30,9 @@ impl PendingBuilds {
         self.moved_at = Some(now);
     }
 
-    /// Takes out the orders whose groups are ready, and all others once they have failed; returns the answers of each pass. A
-    /// group whose order failed goes on opening, and is looked at again with the next order for it.
+    /// Takes out the orders whose groups are ready, and all others once they have failed; returns the answers
+    /// of each pass. A group whose order failed goes on opening, and is looked at again with the next order
+    /// for it.
     pub fn settle(
         &mut self,
         now: Instant,

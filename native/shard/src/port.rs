@@ -4,21 +4,21 @@ use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ng_control::adopt_order::AdoptOrder;
+use ng_control::applied::Applied;
+use ng_control::cut_order::CutOrder;
+use ng_control::event_ring::LoggedEvent;
+use ng_control::host_figures::HostFigures;
+use ng_control::reconcile_order;
+use ng_control::record::{Drained, Record, RecordReader, RecordWriter};
 use ng_io::IoError;
+use ng_mesh::doorbell::{Doorbell, Wake};
 use ng_wire::primitive::{put_u16, put_u64};
 use ng_wire::table::record::{FromPython, ToPython};
 use rtrb::Consumer;
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::adoption::AdoptOrder;
-use crate::cutting::CutOrder;
-use crate::doorbell::{Doorbell, Wake};
-use crate::host::HostFigures;
-use crate::log_ring::LoggedEvent;
-use crate::metadata::Applied;
 use crate::node::NodeShared;
-use crate::reconcile;
-use crate::record::{Drained, Record, RecordReader, RecordWriter};
 use crate::turn::login_verdict;
 
 /// Python's doorbell: the eventfd its event loop watches.
@@ -113,7 +113,8 @@ pub struct Port {
 }
 
 impl Port {
-    /// Fills `out` with whole records, up to `capacity` bytes. Once everything is drained, the next record rings the bell.
+    /// Fills `out` with whole records, up to `capacity` bytes. Once everything is drained, the next record
+    /// rings the bell.
     pub fn drain(&mut self, out: &mut Vec<u8>, capacity: usize) -> Drained {
         self.bell.awake();
         loop {
@@ -188,7 +189,7 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
                 FromPython::Applied => Applied::decode(record.body).is_ok(),
                 FromPython::Cut => CutOrder::decode(record.body).is_some(),
                 FromPython::Adopt => AdoptOrder::decode(record.body).is_some(),
-                FromPython::Reconcile => reconcile::orders(record.body).is_some(),
+                FromPython::Reconcile => reconcile_order::orders(record.body).is_some(),
             },
         );
         if !valid {
@@ -201,7 +202,7 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
 
 #[cfg(debug_assertions)]
 fn is_fault(record: &Record<'_>) -> bool {
-    crate::fault::Fault::of(record).is_some()
+    ng_mesh::fault::Fault::of(record).is_some()
 }
 
 /// A release knows no faults.

@@ -6,7 +6,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use ng_control::event_ring::LoggedEvent;
+use ng_control::record::Record;
+use ng_control::settings::Settings;
+use ng_control::shard_id::ShardId;
 use ng_io::{Environment, Instant, JoinHandle, ThreadSpec, Waker};
+use ng_mesh::mailbox::ShardBell;
 use ng_storage::home::Home;
 use ng_storage::trash::Trash;
 use ng_wire::primitive::{put_str32, put_u8};
@@ -18,18 +23,14 @@ use ng_wire::table::record::ToPython;
 use crate::crash::CrashSite;
 use crate::directory::Directory;
 use crate::ending::Ending;
-use crate::identity::ShardId;
-use crate::log_ring::LoggedEvent;
-use crate::mailbox::ShardBell;
 use crate::node::{NodeShared, Stage};
 use crate::port::event_bytes;
-use crate::record::Record;
-use crate::settings::Settings;
-use crate::thread::{self, Report, Seat};
+use crate::thread::{self, Report, ShardSetup};
 use crate::trash::{self, TrashLink};
 use crate::watchdog::LifeSign;
 
-/// How often the supervisor looks. Nothing it decides is in a hurry; half a second costs two wake-ups a second.
+/// How often the supervisor looks. Nothing it decides is in a hurry; half a second costs two wake-ups a
+/// second.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// A shard turns at least twice a second; one that has not for this long is stuck.
@@ -37,27 +38,27 @@ const SHARD_STALL: Duration = Duration::from_secs(5);
 
 /// Everything the supervisor starts with.
 #[derive(Debug)]
-pub struct Crew<E: Environment> {
+pub struct ShardThreads<E: Environment> {
     environment: E,
     shared: Arc<NodeShared>,
     settings: Settings,
-    seats: Vec<Seat>,
+    setups: Vec<ShardSetup>,
     crash: CrashSite,
 }
 
-impl<E: Environment> Crew<E> {
-    /// A crew that has not started.
-    pub fn new(environment: E, shared: Arc<NodeShared>, settings: Settings, seats: Vec<Seat>) -> Self {
+impl<E: Environment> ShardThreads<E> {
+    /// Threads that have not started.
+    pub fn new(environment: E, shared: Arc<NodeShared>, settings: Settings, setups: Vec<ShardSetup>) -> Self {
         let crash = CrashSite::new(&settings.engine.crash_file);
-        Self { environment, shared, settings, seats, crash }
+        Self { environment, shared, settings, setups, crash }
     }
 }
 
 /// The supervisor's thread.
-pub fn run<E: Environment>(crew: Crew<E>) {
-    let Crew { environment, shared, settings, seats, crash } = crew;
+pub fn run<E: Environment>(threads: ShardThreads<E>) {
+    let ShardThreads { environment, shared, settings, setups, crash } = threads;
     let (sender, reports) = channel();
-    let started = start_all(&environment, &shared, &settings, seats, &sender, &reports);
+    let started = start_all(&environment, &shared, &settings, setups, &sender, &reports);
     let stage = match started {
         Ok(Started { handles, bells, cleaner }) => {
             shared.tell_started(bells);
@@ -94,13 +95,13 @@ struct Started {
     cleaner: JoinHandle,
 }
 
-/// Finds the data directory and starts every shard, or none: when one fails, those that wait for the doorbells are told that there will be none, and
-/// are joined.
+/// Finds the data directory and starts every shard, or none: when one fails, those that wait for the
+/// doorbells are told that there will be none, and are joined.
 fn start_all<E: Environment>(
     environment: &E,
     shared: &NodeShared,
     settings: &Settings,
-    seats: Vec<Seat>,
+    setups: Vec<ShardSetup>,
     sender: &Sender<Report>,
     reports: &Receiver<Report>,
 ) -> Result<Started, StartFailure> {
@@ -109,14 +110,14 @@ fn start_all<E: Environment>(
     let mut handles = Vec::new();
     let mut waiting: Vec<Sender<Vec<Arc<ShardBell>>>> = Vec::new();
     let mut failure = None;
-    for (seat, cpu) in seats.into_iter().zip(&settings.engine.shard_cpus) {
-        let shard = seat.desk.id;
+    for (setup, cpu) in setups.into_iter().zip(&settings.engine.shard_cpus) {
+        let shard = setup.handler.id;
         let (bells, receiver) = channel();
         let (environment_there, reports_there) = (environment.clone(), sender.clone());
         let directory_there = directory.clone();
         let spec = ThreadSpec { name: format!("shard-{}", shard.0), cpu: *cpu };
         let body = move || {
-            thread::run(&environment_there, seat, &directory_there, &reports_there, &receiver);
+            thread::run(&environment_there, setup, &directory_there, &reports_there, &receiver);
         };
         match environment.spawn(spec, Box::new(body)) {
             Ok(handle) => {
@@ -165,8 +166,8 @@ fn start_all<E: Environment>(
     Ok(Started { handles, bells, cleaner })
 }
 
-/// Starts the thread that empties the trash. Its driver is made there; without one the trash stays as it is, and counts as
-/// failing.
+/// Starts the thread that empties the trash. Its driver is made there; without one the trash stays as it is,
+/// and counts as failing.
 fn start_cleaner<E: Environment>(
     environment: &E,
     home: Home,

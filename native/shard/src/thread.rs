@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
+use ng_control::record::RecordReader;
+use ng_control::shard_id::ShardId;
 use ng_io::{Driver, DriverLimits, Environment, Listener, Waker};
-use ng_net::{Connections, Door, Limits};
+use ng_mesh::mailbox::ShardBell;
+use ng_net::{Acceptor, Connections, Limits};
+use ng_session::request_handler::RequestHandler;
 
-use crate::desk::Desk;
 use crate::directory::{Directory, NodeLog};
 use crate::ending::Ending;
-use crate::identity::ShardId;
-use crate::mailbox::ShardBell;
 use crate::port::PythonBell;
-use crate::record::RecordReader;
 use crate::stopping::Stopping;
-use crate::turn::{DOOR_TOKEN, FRAMES_PER_TURN, FirstShard, Pause, Shard, ShardParts};
+use crate::trash::TrashLink;
+use crate::turn::{ACCEPT_TOKEN, FRAMES_PER_TURN, FirstShard, Pause, Shard, ShardParts};
 
 /// What a shard thread tells the supervisor.
 #[derive(Debug)]
@@ -29,9 +30,11 @@ pub enum Report {
 
 /// What a shard thread is given, except what must be made on it.
 #[derive(Debug)]
-pub struct Seat {
-    /// The desk, which says which shard it is.
-    pub desk: Desk,
+pub struct ShardSetup {
+    /// The handler, which says which shard it is.
+    pub handler: RequestHandler,
+    /// The way to the thread that empties the trash.
+    pub trash: Arc<TrashLink>,
     /// Bounds of the connection table.
     pub limits: Limits,
     /// What the log adds to what the connections ask of the driver.
@@ -44,18 +47,18 @@ pub struct Seat {
     pub stopping: Arc<Stopping>,
 }
 
-/// Runs one shard. `bells` delivers every shard's doorbell once all are made; when it hangs up instead, the start was
-/// given up.
+/// Runs one shard. `bells` delivers every shard's doorbell once all are made; when it hangs up instead, the
+/// start was given up.
 pub fn run<E: Environment>(
     environment: &E,
-    seat: Seat,
+    setup: ShardSetup,
     directory: &Directory<E>,
     reports: &Sender<Report>,
     bells: &Receiver<Vec<Arc<ShardBell>>>,
 ) {
-    let id = seat.desk.id;
-    let stopping = seat.stopping.clone();
-    let outcome = prepare(environment, seat, directory).and_then(|prepared| {
+    let id = setup.handler.id;
+    let stopping = setup.stopping.clone();
+    let outcome = prepare(environment, setup, directory).and_then(|prepared| {
         // The supervisor outlives every shard; were it gone, nobody would be left to tell.
         reports.send(Report::Ready(id, prepared.waker())).ok();
         let Ok(bells) = bells.recv() else { return Ok(()) };
@@ -86,9 +89,10 @@ fn turn_until_stopped<E: Environment>(shard: &mut Shard<E>) -> Result<(), Ending
 pub struct Prepared<E: Environment> {
     driver: E::Driver,
     log: NodeLog<E>,
-    door: Option<Door>,
+    acceptor: Option<Acceptor>,
     from_python: Option<RecordReader>,
-    desk: Desk,
+    handler: RequestHandler,
+    trash: Arc<TrashLink>,
     limits: Limits,
     python_bell: Arc<PythonBell>,
     stopping: Arc<Stopping>,
@@ -97,24 +101,25 @@ pub struct Prepared<E: Environment> {
 /// Makes the I/O of a shard and recovers its log, on the thread that will turn it.
 pub fn prepare<E: Environment>(
     environment: &E,
-    seat: Seat,
+    setup: ShardSetup,
     directory: &Directory<E>,
 ) -> Result<Prepared<E>, Ending> {
-    let Seat { desk, limits, log_limits, first, python_bell, stopping } = seat;
+    let ShardSetup { handler, trash, limits, log_limits, first, python_bell, stopping } = setup;
     let mut driver = environment.driver(driver_limits(&limits, &log_limits))?;
-    let log = directory.open_log(&mut driver, desk.id)?;
-    let (door, from_python) = match first {
+    let log = directory.open_log(&mut driver, handler.id)?;
+    let (acceptor, from_python) = match first {
         Some((listener, from_python)) => {
-            (Some(Door::new(listener, DOOR_TOKEN, &mut driver)?), Some(from_python))
+            (Some(Acceptor::new(listener, ACCEPT_TOKEN, &mut driver)?), Some(from_python))
         }
         None => (None, None),
     };
-    Ok(Prepared { driver, log, door, from_python, desk, limits, python_bell, stopping })
+    Ok(Prepared { driver, log, acceptor, from_python, handler, trash, limits, python_bell, stopping })
 }
 
-/// A connection has one operation in each direction. A closed one keeps its descriptor and its operations until the
-/// next rest, while its successor has begun: twice the table covers both. In one turn the mailboxes may bring more
-/// connections than the table holds, each closed by the next; and the door and the log are on top.
+/// A connection has one operation in each direction. A closed one keeps its descriptor and its operations
+/// until the next rest, while its successor has begun: twice the table covers both. In one turn the mailboxes
+/// may bring more connections than the table holds, each closed by the next; and the acceptor and the log are
+/// on top.
 fn driver_limits(limits: &Limits, log: &DriverLimits) -> DriverLimits {
     let connections = 2 * limits.connections_max + FRAMES_PER_TURN + 8;
     DriverLimits {
@@ -131,13 +136,14 @@ impl<E: Environment> Prepared<E> {
 
     /// The shard, now that all have doorbells.
     pub fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<E> {
-        let first = self.door.zip(self.from_python);
-        let first = first.map(|(door, from_python)| FirstShard::new(door, from_python));
+        let first = self.acceptor.zip(self.from_python);
+        let first = first.map(|(acceptor, from_python)| FirstShard::new(acceptor, from_python));
         Shard::new(ShardParts {
             driver: self.driver,
             log: self.log,
             connections: Connections::new(self.limits),
-            desk: self.desk,
+            handler: self.handler,
+            trash: self.trash,
             first,
             bells,
             python_bell: self.python_bell,

@@ -123,8 +123,8 @@ impl TrashLink {
         orders.low || self.short_shards.load(Ordering::Relaxed) > 0
     }
 
-    /// What there is to do at once, or how long to wait for that at most; a pause between deletions is no longer than the room
-    /// on the disk.
+    /// What there is to do at once, or how long to wait for that at most; a pause between deletions is no
+    /// longer than the room on the disk.
     fn look(&self, orders: &mut Orders, rest: Rest) -> Result<Call, Option<Duration>> {
         if orders.ends {
             return Ok(Call::End);

@@ -16,8 +16,19 @@ mod space;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ng_control::adopt_order::AdoptOrder;
+use ng_control::cut_order::CutOrder;
+use ng_control::host_figures::HostFigures;
+use ng_control::reconcile_order;
+use ng_control::record::{RECORD_RING_BYTES, Record, RecordReader};
+use ng_control::shard_id::ShardId;
 use ng_io::{Completion, Driver, Environment, Instant, IoError, Outcome, Token, Wait};
-use ng_net::{Arrival, ConnectionId, Connections, Door, HandOver};
+use ng_mesh::forward::{self, HandOverRoute};
+use ng_mesh::frame::{Answer, ClientAnswer, ClientFrame, Envelope, Lifecycle, ShardFrame};
+use ng_mesh::mailbox::ShardBell;
+use ng_net::{Acceptor, Arrival, ConnectionId, Connections, HandOver};
+use ng_session::metadata_requests::MetadataRequests;
+use ng_session::request_handler::RequestHandler;
 use ng_wire::table::close_reason::CloseReason;
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
@@ -25,28 +36,18 @@ use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::record::{FromPython, Verdict};
 
-use crate::adoption::AdoptOrder;
-use crate::cutting::CutOrder;
-use crate::desk::Desk;
 use crate::directory::NodeLog;
 use crate::ending::Ending;
-use crate::frame::{Answer, ClientAnswer, ClientFrame, Envelope, Lifecycle, ShardFrame};
-use crate::host::HostFigures;
-use crate::identity::ShardId;
-use crate::mailbox::ShardBell;
-use crate::metadata::MetadataRequests;
 use crate::port::PythonBell;
-use crate::reconcile;
-use crate::record::{RECORD_RING_BYTES, Record, RecordReader};
-use crate::route::{self, HandOverRoute};
 use crate::stopping::Stopping;
+use crate::trash::TrashLink;
 use housekeeping::Housekeeping;
 use partitions::Owned;
 use plane::{FirstPlane, OwnPlane};
 use space::Shortage;
 
 /// The token of the accept operation. Connections never have it: their slot numbers stay far below.
-pub const DOOR_TOKEN: Token = Token(u64::MAX);
+pub const ACCEPT_TOKEN: Token = Token(u64::MAX);
 
 /// A shard without anything to do still turns this often, so that the supervisor can tell idle from stuck.
 const IDLE: Duration = Duration::from_millis(500);
@@ -68,11 +69,11 @@ pub enum Pause {
     Finished,
 }
 
-/// What exists on the first shard only: the door, and the way to Python.
+/// What exists on the first shard only: the acceptor, and the way to Python.
 #[derive(Debug)]
 pub struct FirstShard {
     /// Where connections come in.
-    door: Door,
+    acceptor: Acceptor,
     /// Deals them out.
     hand_over: HandOverRoute,
     /// What Python submitted.
@@ -86,9 +87,9 @@ pub struct FirstShard {
 
 impl FirstShard {
     /// Nobody has come in yet.
-    pub fn new(door: Door, from_python: RecordReader) -> Self {
+    pub fn new(acceptor: Acceptor, from_python: RecordReader) -> Self {
         Self {
-            door,
+            acceptor,
             hand_over: HandOverRoute::new(),
             from_python,
             records: Vec::new(),
@@ -104,7 +105,7 @@ pub struct Shard<E: Environment> {
     driver: E::Driver,
     log: NodeLog<E>,
     connections: Connections,
-    desk: Desk,
+    handler: RequestHandler,
     first: Option<FirstShard>,
     bells: Vec<Arc<ShardBell>>,
     python_bell: Arc<PythonBell>,
@@ -128,8 +129,10 @@ pub struct ShardParts<E: Environment> {
     pub log: NodeLog<E>,
     /// Its connection table.
     pub connections: Connections,
-    /// Its desk.
-    pub desk: Desk,
+    /// Its request handler.
+    pub handler: RequestHandler,
+    /// The way to the thread that empties the trash.
+    pub trash: Arc<TrashLink>,
     /// Present on the first shard.
     pub first: Option<FirstShard>,
     /// Every shard's doorbell, by shard.
@@ -143,13 +146,14 @@ pub struct ShardParts<E: Environment> {
 impl<E: Environment> Shard<E> {
     /// A shard that has not turned yet.
     pub fn new(parts: ShardParts<E>) -> Self {
-        let ShardParts { driver, log, connections, desk, first, bells, python_bell, stopping } = parts;
+        let ShardParts { driver, log, connections, handler, trash, first, bells, python_bell, stopping } =
+            parts;
         let housekeeping = Housekeeping::new(driver.now());
         Self {
             driver,
             log,
             connections,
-            desk,
+            handler,
             first,
             bells,
             python_bell,
@@ -160,7 +164,7 @@ impl<E: Environment> Shard<E> {
             shutting: false,
             own_plane: OwnPlane::default(),
             owned: Owned::default(),
-            shortage: Shortage::default(),
+            shortage: Shortage::new(trash),
             housekeeping,
         }
     }
@@ -172,9 +176,9 @@ impl<E: Environment> Shard<E> {
 
     /// Does everything that can be done at `now`.
     pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
-        self.desk.now = now;
-        self.desk.wall = self.driver.wall();
-        self.log.set_time(self.desk.wall);
+        self.handler.now = now;
+        self.handler.wall = self.driver.wall();
+        self.log.set_time(self.handler.wall);
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
             if let Some(completion) = self.log.complete(&mut self.driver, completion) {
@@ -184,8 +188,8 @@ impl<E: Environment> Shard<E> {
         self.completions = completions;
         let drained = self.read_mailboxes();
         self.read_python()?;
-        self.tend_door();
-        self.connections.expire(now, &mut self.driver, &mut self.desk);
+        self.tend_acceptor();
+        self.connections.expire(now, &mut self.driver, &mut self.handler);
         self.serve_own_partitions();
         self.turn_log()?;
         let resumed = self.resume_polls();
@@ -193,16 +197,17 @@ impl<E: Environment> Shard<E> {
         self.tend_space();
         self.keep_house();
         let wound_down = self.stopping.began() && self.wind_down(now);
-        self.desk.mailboxes.flush(&self.bells);
-        let finished = wound_down && drained && !self.desk.mailboxes.is_blocked();
+        self.handler.mailboxes.flush(&self.bells);
+        let finished = wound_down && drained && !self.handler.mailboxes.is_blocked();
         if finished {
-            self.desk.tell(Event::ShardStopped, [self.desk.id.0.into(), self.turns]);
+            self.handler.tell(Event::ShardStopped, [self.handler.id.0.into(), self.turns]);
         }
         self.publish();
         if finished {
             return Ok(Pause::Finished);
         }
-        let has_news = self.desk.registry.as_ref().is_some_and(|registry| registry.enrolments().has_news());
+        let has_news =
+            self.handler.registry.as_ref().is_some_and(|registry| registry.logins_in_progress().has_news());
         if !drained || has_news || resumed {
             return Ok(Pause::Ready);
         }
@@ -210,16 +215,16 @@ impl<E: Environment> Shard<E> {
     }
 
     fn next_look(&self, now: Instant) -> Instant {
-        let registry = self.desk.registry.as_ref();
-        let waits = registry.is_some_and(|registry| registry.enrolments().is_turned_back())
+        let registry = self.handler.registry.as_ref();
+        let waits = registry.is_some_and(|registry| registry.logins_in_progress().is_turned_back())
             || self.stopping.began()
             || self.is_python_behind()
-            || self.desk.mailboxes.is_blocked();
+            || self.handler.mailboxes.is_blocked();
         let idle = if waits { LOOK_AGAIN } else { IDLE };
-        let door = self.first.as_ref().and_then(|first| first.door.paused_until());
+        let acceptor = self.first.as_ref().and_then(|first| first.acceptor.paused_until());
         let log = self.log.deadline();
-        let held = self.desk.metadata.as_ref().and_then(MetadataRequests::deadline);
-        [self.connections.next_deadline(), door, log, held, self.own_plane.deadline()]
+        let held = self.handler.metadata.as_ref().and_then(MetadataRequests::deadline);
+        [self.connections.next_deadline(), acceptor, log, held, self.own_plane.deadline()]
             .into_iter()
             .flatten()
             .fold(now + idle, Instant::min)
@@ -236,10 +241,11 @@ impl<E: Environment> Shard<E> {
         self.get_up(wait)
     }
 
-    /// The first half of a rest: from now on whoever has something for the shard rings. Says how long it may sleep.
+    /// The first half of a rest: from now on whoever has something for the shard rings. Says how long it may
+    /// sleep.
     pub fn lie_down(&self, pause: Pause) -> Wait {
-        let bell = &self.bells[self.desk.id.index()];
-        let mailboxes = &self.desk.mailboxes;
+        let bell = &self.bells[self.handler.id.index()];
+        let mailboxes = &self.handler.mailboxes;
         let from_python = self.first.as_ref().map(|first| &first.from_python);
         let (stopping, shutting) = (&self.stopping, self.shutting);
         let idle = || {
@@ -256,22 +262,22 @@ impl<E: Environment> Shard<E> {
     /// The second half: sleeps at most so long, and takes what has completed.
     pub fn get_up(&mut self, wait: Wait) -> Result<(), IoError> {
         let outcome = self.driver.complete(wait, &mut self.completions);
-        self.bells[self.desk.id.index()].awake();
+        self.bells[self.handler.id.index()].awake();
         outcome
     }
 
     fn complete(&mut self, completion: Completion) {
         let id = ConnectionId::of(completion.token);
-        let now = self.desk.now;
-        self.desk.replies.unsent = self.connections.unsent();
-        let (driver, desk) = (&mut self.driver, &mut self.desk);
+        let now = self.handler.now;
+        self.handler.replies.unsent = self.connections.unsent();
+        let (driver, handler) = (&mut self.driver, &mut self.handler);
         match completion.outcome {
             Outcome::Accepted(result) => self.accepted(result),
             Outcome::Received { buffer, result } => {
-                self.connections.received(id, buffer, &result, now, driver, desk);
+                self.connections.received(id, buffer, &result, now, driver, handler);
             }
             Outcome::Sent { buffer, result } => {
-                self.connections.sent(id, buffer, &result, now, driver, desk);
+                self.connections.sent(id, buffer, &result, now, driver, handler);
             }
             Outcome::Read { .. }
             | Outcome::Written { .. }
@@ -285,34 +291,34 @@ impl<E: Environment> Shard<E> {
 
     fn accepted(&mut self, result: Result<(ng_io::Socket, std::net::SocketAddr), IoError>) {
         let first = self.first.as_mut().expect("the first shard alone accepts");
-        let registry = self.desk.registry.as_mut().expect("the first shard has the registry");
-        match first.door.accepted(result, self.desk.now, &mut self.driver) {
+        let registry = self.handler.registry.as_mut().expect("the first shard has the registry");
+        match first.acceptor.accepted(result, self.handler.now, &mut self.driver) {
             Arrival::Nothing => {}
             Arrival::Paused(error) => {
-                self.desk.metrics.add(const { Cell::of(Metric::AcceptPauses) }, 1);
+                self.handler.metrics.add(const { Cell::of(Metric::AcceptPauses) }, 1);
                 if first.paused_at.is_none() {
-                    first.paused_at = Some(self.desk.now);
+                    first.paused_at = Some(self.handler.now);
                     let open = self.connections.count() as u64;
-                    self.desk.tell(Event::AcceptPaused, [open, error.errno().unsigned_abs().into()]);
+                    self.handler.tell(Event::AcceptPaused, [open, error.errno().unsigned_abs().into()]);
                 }
             }
             Arrival::Connection(socket, address) => {
                 if let Some(since) = first.paused_at.take() {
-                    let paused = u64::try_from((self.desk.now - since).as_millis()).unwrap_or(u64::MAX);
+                    let paused = u64::try_from((self.handler.now - since).as_millis()).unwrap_or(u64::MAX);
                     let open = self.connections.count() as u64;
-                    self.desk.log.push(Event::AcceptResumed, [open, paused], self.desk.wall);
+                    self.handler.log.push(Event::AcceptResumed, [open, paused], self.handler.wall);
                 }
-                self.desk.metrics.add(const { Cell::of(Metric::ConnectionsAccepted) }, 1);
+                self.handler.metrics.add(const { Cell::of(Metric::ConnectionsAccepted) }, 1);
                 let Some(client_id) = registry.admit(address) else {
-                    self.desk.metrics.add(Cell::close(CloseReason::TableFull), 1);
+                    self.handler.metrics.add(Cell::close(CloseReason::TableFull), 1);
                     return;
                 };
-                let target = first.hand_over.target(self.desk.mailboxes.shards());
+                let target = first.hand_over.target(self.handler.mailboxes.shards());
                 let arrival = HandOver { socket, client_id, address };
-                if target == self.desk.id {
-                    self.connections.adopt(arrival, &mut self.driver, &mut self.desk);
+                if target == self.handler.id {
+                    self.connections.adopt(arrival, &mut self.driver, &mut self.handler);
                 } else {
-                    route::route_hand_over(&mut self.desk.mailboxes, target, arrival);
+                    forward::route_hand_over(&mut self.handler.mailboxes, target, arrival);
                 }
             }
         }
@@ -321,36 +327,36 @@ impl<E: Environment> Shard<E> {
     /// Takes frames from the other shards. Returns whether there are no more for now.
     fn read_mailboxes(&mut self) -> bool {
         for taken in 0..FRAMES_PER_TURN {
-            let Some(envelope) = self.desk.mailboxes.receive() else {
-                self.desk.metrics.add(const { Cell::of(Metric::MailboxEntries) }, taken as u64);
+            let Some(envelope) = self.handler.mailboxes.receive() else {
+                self.handler.metrics.add(const { Cell::of(Metric::MailboxEntries) }, taken as u64);
                 return true;
             };
             self.deliver(envelope);
         }
-        self.desk.metrics.add(const { Cell::of(Metric::MailboxEntries) }, FRAMES_PER_TURN as u64);
+        self.handler.metrics.add(const { Cell::of(Metric::MailboxEntries) }, FRAMES_PER_TURN as u64);
         false
     }
 
     fn deliver(&mut self, envelope: Envelope) {
-        if envelope.to != self.desk.id {
+        if envelope.to != self.handler.id {
             self.return_misrouted(envelope.frame);
             return;
         }
         match envelope.frame {
             ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)) => {
-                self.connections.adopt(arrival, &mut self.driver, &mut self.desk);
+                self.connections.adopt(arrival, &mut self.driver, &mut self.handler);
             }
             ShardFrame::Lifecycle(Lifecycle::SessionEnded(ended)) => self.end_session(&ended),
             ShardFrame::Client(ClientFrame::Answer(answer)) => self.answer(*answer),
             ShardFrame::Client(ClientFrame::Partition(request)) => self.serve_partition(*request),
             ShardFrame::Plane(frame) => self.take_plane_frame(frame),
-            frame => match (&mut self.desk.registry, frame) {
+            frame => match (&mut self.handler.registry, frame) {
                 (Some(registry), ShardFrame::Lifecycle(Lifecycle::Closed { client_id })) => {
                     registry.closed(client_id);
                 }
                 (Some(_), ShardFrame::Client(ClientFrame::Request(request))) => {
                     let shard = request.shard;
-                    if let Some(answer) = self.desk.handle(*request) {
+                    if let Some(answer) = self.handler.handle(*request) {
                         self.answer_on(shard, answer);
                     }
                 }
@@ -361,10 +367,10 @@ impl<E: Environment> Shard<E> {
 
     /// A frame that reached a shard which cannot serve it: counted, and nobody is left waiting for it.
     fn return_misrouted(&mut self, frame: ShardFrame) {
-        self.desk.count_drop(frame.variant(), DropReason::Misrouted);
+        self.handler.count_drop(frame.variant(), DropReason::Misrouted);
         match frame {
             ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)) => {
-                self.desk.forget_client(arrival.client_id);
+                self.handler.forget_client(arrival.client_id);
             }
             ShardFrame::Client(ClientFrame::Request(request)) => {
                 let answer = Answer::Refused(ErrorCode::TransientNotAccepted);
@@ -380,24 +386,25 @@ impl<E: Environment> Shard<E> {
 
     /// Answers a connection of whichever shard.
     fn answer_on(&mut self, shard: ShardId, answer: ClientAnswer) {
-        if shard == self.desk.id {
+        if shard == self.handler.id {
             self.answer(answer);
         } else {
-            route::route_client_answer(&mut self.desk.mailboxes, shard, answer);
+            forward::route_client_answer(&mut self.handler.mailboxes, shard, answer);
         }
     }
 
     /// Answers a connection of this shard.
     fn answer(&mut self, answer: ClientAnswer) {
-        let now = self.desk.now;
-        self.desk.replies.unsent = self.connections.unsent();
+        let now = self.handler.now;
+        self.handler.replies.unsent = self.connections.unsent();
         let (connections, driver) = (&mut self.connections, &mut self.driver);
         let (connection, header) = (answer.connection, answer.header);
-        let delivered = connections.answer(connection, now, driver, &mut self.desk, |desk, peer, reply| {
-            desk.write_answer(peer, &header, answer.answer, reply)
-        });
+        let delivered =
+            connections.answer(connection, now, driver, &mut self.handler, |handler, peer, reply| {
+                handler.write_answer(peer, &header, answer.answer, reply)
+            });
         if !delivered {
-            self.desk.count_drop(FrameVariant::ClientAnswer, DropReason::Gone);
+            self.handler.count_drop(FrameVariant::ClientAnswer, DropReason::Gone);
         }
     }
 
@@ -421,7 +428,7 @@ impl<E: Environment> Shard<E> {
 
     /// Obeys one record. The boundary has checked kinds and layouts before it let the record in.
     fn take_record(&mut self, record: &Record<'_>) -> Result<(), Ending> {
-        let registry = self.desk.registry.as_mut().expect("the first shard has the registry");
+        let registry = self.handler.registry.as_mut().expect("the first shard has the registry");
         let Some(kind) = FromPython::from_code(record.kind) else {
             #[cfg(debug_assertions)]
             return self.take_fault(record);
@@ -437,19 +444,19 @@ impl<E: Environment> Shard<E> {
             }
             FromPython::HostFigures => {
                 let host = HostFigures::decode(record.body).expect("checked at the boundary");
-                self.desk.trash.space_sampled(host.free_disk_space, host.total_disk_space);
+                self.shortage.trash.space_sampled(host.free_disk_space, host.total_disk_space);
                 registry.set_host(host);
             }
             FromPython::OpenDoors => {
                 let first = self.first.as_mut().expect("Python writes to the first shard");
                 if !self.stopping.began() {
-                    first.door.open(&mut self.driver);
+                    first.acceptor.open(&mut self.driver);
                 }
             }
             FromPython::AppliedPart => self.take_part(record.body),
             FromPython::Applied => self.take_applied(record.token, record.body)?,
             FromPython::Reconcile => {
-                let orders = reconcile::orders(record.body).expect("checked at the boundary");
+                let orders = reconcile_order::orders(record.body).expect("checked at the boundary");
                 self.take_orders(ShardId(record.shard), record.token, orders)?;
             }
             FromPython::Cut => {
@@ -461,7 +468,7 @@ impl<E: Environment> Shard<E> {
                 self.take_adoption(ShardId(record.shard), record.token, order)?;
             }
             FromPython::Converged => {
-                if let Some(commands) = &mut self.desk.metadata {
+                if let Some(commands) = &mut self.handler.metadata {
                     commands.converged(record.token);
                 }
             }
@@ -469,31 +476,31 @@ impl<E: Environment> Shard<E> {
         Ok(())
     }
 
-    fn tend_door(&mut self) {
+    fn tend_acceptor(&mut self) {
         if let Some(first) = &mut self.first
-            && first.door.paused_until().is_some_and(|until| until <= self.desk.now)
+            && first.acceptor.paused_until().is_some_and(|until| until <= self.handler.now)
         {
-            first.door.open(&mut self.driver);
+            first.acceptor.open(&mut self.driver);
         }
     }
 
-    /// Stops in order: no new connections, answers still owed are given, then the rest is closed. The first shard is the
-    /// last, because the others may wait for its answers. Returns whether this shard is done.
+    /// Stops in order: no new connections, answers still owed are given, then the rest is closed. The first
+    /// shard is the last, because the others may wait for its answers. Returns whether this shard is done.
     fn wind_down(&mut self, now: Instant) -> bool {
         if !self.shutting {
             self.shutting = true;
             if let Some(first) = &mut self.first {
-                first.door.close(&mut self.driver);
+                first.acceptor.close(&mut self.driver);
             }
-            if let Some(registry) = &mut self.desk.registry {
+            if let Some(registry) = &mut self.handler.registry {
                 registry.stop();
             }
         }
         let overdue = now >= self.stopping.drain_deadline();
-        let end = self.connections.wind_down(overdue, now, &mut self.driver, &mut self.desk);
+        let end = self.connections.wind_down(overdue, now, &mut self.driver, &mut self.handler);
         if end.cut > 0 {
             self.stopping.cut();
-            self.desk.tell(Event::AnswersCut, [self.desk.id.0.into(), end.cut as u64]);
+            self.handler.tell(Event::AnswersCut, [self.handler.id.0.into(), end.cut as u64]);
         }
         if self.first.is_none() {
             return end.left == 0 && self.stop_log();
@@ -501,12 +508,12 @@ impl<E: Environment> Shard<E> {
         let alone = self.stopping.others_finished();
         if alone {
             // What still waits for room in their mailboxes are connections they will never adopt.
-            for variant in self.desk.mailboxes.discard_waiting() {
-                self.desk.count_drop(variant, DropReason::Stopping);
+            for variant in self.handler.mailboxes.discard_waiting() {
+                self.handler.count_drop(variant, DropReason::Stopping);
             }
         }
-        let settled =
-            overdue || self.desk.registry.as_ref().is_none_or(|registry| registry.enrolments().is_idle());
+        let settled = overdue
+            || self.handler.registry.as_ref().is_none_or(|registry| registry.logins_in_progress().is_idle());
         end.left == 0 && alone && settled && self.stop_log()
     }
 }

@@ -1,18 +1,18 @@
 //! The shards of a node without threads, for a scheduler that turns each when it is due.
 //!
-//! Each shard is prepared, turned and put to rest by the same functions as on its thread ([`crate::thread`]). The
-//! scheduler decides who is next and how long that takes, and keeps the promise of a thread: a shard that sleeps is
-//! turned when its time has come, when an operation has ended, or when somebody has rung.
+//! Each shard is prepared, turned and put to rest by the same functions as on its thread ([`crate::thread`]).
+//! The scheduler decides who is next and how long that takes, and keeps the promise of a thread: a shard that
+//! sleeps is turned when its time has come, when an operation has ended, or when somebody has rung.
 
 use std::sync::Arc;
 
+use ng_control::shard_id::ShardId;
 use ng_io::{Environment, Wait};
+use ng_mesh::mailbox::ShardBell;
 use ng_storage::trash::Trash;
 
 use crate::directory::Directory;
 use crate::ending::Ending;
-use crate::identity::ShardId;
-use crate::mailbox::ShardBell;
 use crate::node::{Node, NodeShared};
 use crate::thread::{self, Prepared};
 use crate::trash::Cleaner;
@@ -35,11 +35,11 @@ impl<E: Environment> std::fmt::Debug for Unthreaded<E> {
 impl<E: Environment> Unthreaded<E> {
     /// Recovers every shard, or none.
     pub fn start(environment: &E, node: Node) -> Result<Self, Ending> {
-        let (shared, settings, seats) = node.into_parts();
+        let (shared, settings, setups) = node.into_parts();
         let directory = Directory::find(environment, &settings, |phrase| shared.tell_progress(phrase))?;
-        let prepared = seats
+        let prepared = setups
             .into_iter()
-            .map(|seat| thread::prepare(environment, seat, &directory))
+            .map(|setup| thread::prepare(environment, setup, &directory))
             .collect::<Result<Vec<Prepared<E>>, Ending>>()?;
         let bells: Vec<Arc<ShardBell>> =
             prepared.iter().map(|prepared| Arc::new(ShardBell::new(prepared.waker()))).collect();
@@ -59,8 +59,8 @@ impl<E: Environment> Unthreaded<E> {
         self.shards.get(shard)?.as_ref()
     }
 
-    /// Wakes a shard up, after as much sleep as it was allowed, turns it, and lets it lie down. Says how long it may sleep;
-    /// nothing once it has stopped.
+    /// Wakes a shard up, after as much sleep as it was allowed, turns it, and lets it lie down. Says how long
+    /// it may sleep; nothing once it has stopped.
     pub fn turn(&mut self, shard: usize, slept: Option<Wait>) -> Result<Option<Wait>, Ending> {
         let Some(row) = self.shards.get_mut(shard) else { return Ok(None) };
         let Some(turned) = row else { return Ok(None) };

@@ -4,9 +4,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
+use ng_control::settings::Watchdog;
 use ng_io::Instant;
-
-use crate::settings::Watchdog;
 
 /// However short an interval systemd was given, signs are not sent more often than this.
 const PERIOD_MIN: Duration = Duration::from_millis(10);

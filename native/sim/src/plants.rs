@@ -86,11 +86,11 @@ impl Plant {
 
     /// Where the bug is.
     #[cfg(feature = "plants")]
-    pub(crate) const fn place(self) -> ng_shard::plant::Plant {
+    pub(crate) const fn place(self) -> ng_control::plant::Plant {
+        use ng_control::plant::Plant as Node;
         use ng_replication::Plant::{
             HastyStop, Journal, KeptEntry, Partition, Replica, StaleOffsets, Store, TruncateOnDamage,
         };
-        use ng_shard::plant::Plant as Node;
         use ng_storage::journal::Plant as Disk;
         use ng_vsr::Plant as Vsr;
         Node::Log(match self {

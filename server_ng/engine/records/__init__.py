@@ -1,7 +1,7 @@
 """Records: what crosses between the engine and Python, as values.
 
 Integers are little-endian, strings a u32 length and UTF-8. The kinds and their bodies are a table of
-`native/wire`; `native/shard/src/record.rs` is the other half.
+`native/wire`; `native/control/src/record.rs` is the other half.
 """
 
 from server_ng.engine.records.received import (

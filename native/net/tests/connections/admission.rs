@@ -22,7 +22,7 @@ fn the_oldest_stranger_makes_room_for_a_new_one<E: Environment>(environment: &E)
     let mut rig = Rig::new(environment, Limits { strangers_max: 3, ..LIMITS });
     let mut clients: Vec<_> = (0..5).map(|_| rig.client()).collect();
     assert_eq!(rig.service.closed, [(1, CloseReason::Displaced), (2, CloseReason::Displaced)]);
-    assert_eq!(rig.connections.strangers(), 3);
+    assert_eq!(rig.connections.unauthenticated(), 3);
     assert_eq!(rig.read_to_end(&mut clients[0]), b"");
     let last = clients.last_mut().expect("five clients");
     rig.write(last, &frame(ECHO, 1, &[]));
@@ -34,7 +34,7 @@ fn who_logged_in_is_no_stranger<E: Environment>(environment: &E) {
     let mut first = rig.client();
     rig.write(&mut first, &frame(LOG_IN, 1, &[]));
     assert_eq!(rig.reply(&mut first), 1);
-    assert_eq!(rig.connections.strangers(), 0);
+    assert_eq!(rig.connections.unauthenticated(), 0);
     let _second = rig.client();
     let _third = rig.client();
     assert_eq!(rig.service.closed, [(2, CloseReason::Displaced)]);

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use ng_io::Environment;
-use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_net::limits::UNAUTHENTICATED_FRAME_BYTES_MAX;
 use ng_net::tcp::WindDown;
 use ng_wire::frame::HEADER_BYTES;
 use ng_wire::table::close_reason::CloseReason;
@@ -87,7 +87,7 @@ fn one_byte_now_and_then_does_not_buy_time<E: Environment>(environment: &E) {
 fn a_frame_too_long_is_answered_from_its_header_and_the_connection_closed<E: Environment>(environment: &E) {
     let mut rig = Rig::new(environment, LIMITS);
     let mut client = rig.client();
-    let bytes = frame(ECHO, 9, &vec![0; STRANGER_FRAME_BYTES_MAX as usize]);
+    let bytes = frame(ECHO, 9, &vec![0; UNAUTHENTICATED_FRAME_BYTES_MAX as usize]);
     rig.write(&mut client, &bytes[..HEADER_BYTES]);
     assert_eq!(rig.reply(&mut client), 9, "before any byte of the body was sent");
     rig.write(&mut client, &bytes[HEADER_BYTES..]);

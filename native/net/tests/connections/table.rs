@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ng_io::{Chunk, Driver, DriverLimits, Environment, Instant, Outcome, Token, Wait};
 use ng_net::connection::Bound;
-use ng_net::limits::STRANGER_FRAME_BYTES_MAX;
+use ng_net::limits::UNAUTHENTICATED_FRAME_BYTES_MAX;
 use ng_net::tcp::WindDown;
 use ng_net::{
-    Arrival, ConnectionId, Connections, Door, FrameBody, HandOver, Kept, Limits, Peer, Served, Service,
+    Acceptor, Arrival, ConnectionId, Connections, FrameBody, HandOver, Kept, Limits, Peer, Served, Service,
 };
 use ng_wire::frame::{HEADER_BYTES, RequestHeader};
 use ng_wire::reply::{self, Position};
@@ -63,7 +63,7 @@ pub(crate) struct Script {
     pub(crate) kept: Vec<Arc<Chunk>>,
     /// Requests for which there was no memory.
     pub(crate) turned_away: Vec<u64>,
-    /// What a frame may have, where that is more than a stranger's.
+    /// What a frame may have, where that is more than a connection without a session's.
     pub(crate) frame_bytes_max: Option<u32>,
     /// Whether a frame answered from its header is not the last one.
     pub(crate) goes_on_after_oversize: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Script {
 
 impl Service for Script {
     fn frame_bytes_max(&self, _peer: &Peer, _header: &RequestHeader) -> u32 {
-        self.frame_bytes_max.unwrap_or(STRANGER_FRAME_BYTES_MAX)
+        self.frame_bytes_max.unwrap_or(UNAUTHENTICATED_FRAME_BYTES_MAX)
     }
 
     fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept {
@@ -130,7 +130,7 @@ impl Service for Script {
 
 pub(crate) struct Rig<E: Environment> {
     driver: E::Driver,
-    door: Door,
+    acceptor: Acceptor,
     pub(crate) address: SocketAddr,
     pub(crate) connections: Connections,
     pub(crate) service: Script,
@@ -157,11 +157,11 @@ impl<E: Environment> Rig<E> {
         let listener =
             environment.bind_stream("127.0.0.1:0".parse().expect("an address"), 64).expect("a free port");
         let address = listener.local_address().expect("a bound socket");
-        let mut door = Door::new(listener, DOOR, &mut driver).expect("a handle");
-        door.open(&mut driver);
+        let mut acceptor = Acceptor::new(listener, DOOR, &mut driver).expect("a handle");
+        acceptor.open(&mut driver);
         Self {
             driver,
-            door,
+            acceptor,
             address,
             connections: Connections::new(limits),
             service: Script::default(),
@@ -203,7 +203,8 @@ impl<E: Environment> Rig<E> {
             let (connections, driver, service) = (&mut self.connections, &mut self.driver, &mut self.service);
             match completion.outcome {
                 Outcome::Accepted(result) => {
-                    if let Arrival::Connection(socket, address) = self.door.accepted(result, now, driver) {
+                    if let Arrival::Connection(socket, address) = self.acceptor.accepted(result, now, driver)
+                    {
                         let client_id = self.next_client_id;
                         self.next_client_id += 1;
                         connections.adopt(HandOver { socket, client_id, address }, driver, service);

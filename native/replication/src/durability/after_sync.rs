@@ -2,16 +2,17 @@
 
 use std::collections::VecDeque;
 
-/// Queues kept for their memory when nothing waits in them: as many as blocks are under way at a time, and as long as
-/// they get then. A start makes longer ones.
+/// Queues kept for their memory when nothing waits in them: as many as blocks are under way at a time, and as
+/// long as they get then. A start makes longer ones.
 const SPARE_MAX: usize = 4;
 const SPARE_THINGS_MAX: usize = 4096;
 
 /// Things in the order of the blocks they wait for; those of one block in the order they came.
 #[derive(Debug)]
 pub(crate) struct AfterSync<T> {
-    /// A queue for each block that anything waits for, ascending. There are few blocks, and at a start as many things as
-    /// the shard has groups, of which half wait for an older block than the other half that came before.
+    /// A queue for each block that anything waits for, ascending. There are few blocks, and at a start as
+    /// many things as the shard has groups, of which half wait for an older block than the other half that
+    /// came before.
     waiting: VecDeque<(u64, VecDeque<T>)>,
     spare: Vec<VecDeque<T>>,
     through: u64,

@@ -15,7 +15,8 @@ use crate::outbox::Fatal;
 use crate::replicate::agenda::Work;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Appends a record of a replica. A prepare was let in only when the journal had room; views and installs always have.
+    /// Appends a record of a replica. A prepare was let in only when the journal had room; views and installs
+    /// always have.
     pub(crate) fn append(&mut self, id: u64, position: Position, record: &Record, body: Option<&Body>) {
         let appended = match record {
             Record::Prepare(header) => {
@@ -58,7 +59,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Whether the journal takes a prepare now; asked before a replica hears of it, for a replica cannot take it back.
+    /// Whether the journal takes a prepare now; asked before a replica hears of it, for a replica cannot take
+    /// it back.
     pub(crate) fn has_room(&self, group: u64, op: Op, body_bytes: usize) -> bool {
         self.journal.core().has_room(group, op.0, body_bytes)
     }
@@ -79,9 +81,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Sends a message once the journal is synced up to a block. One for another node says what view this one is in, and
-    /// that is a promise: it also waits until a later block vouches for the record of the view. A start that finds that record
-    /// rotten knows then that it was there.
+    /// Sends a message once the journal is synced up to a block. One for another node says what view this one
+    /// is in, and that is a promise: it also waits until a later block vouches for the record of the view. A
+    /// start that finds that record rotten knows then that it was there.
     pub(crate) fn hold_message(&mut self, block: u64, waits: Waits) {
         let promising = match &waits {
             Waits::Message { group, to, .. } if *to != self.life.identity.node => self.groups.get(group),

@@ -21,10 +21,12 @@ use crate::plant::Planted;
 /// Groups looked at in one turn.
 const GROUPS_PER_TURN: usize = 64;
 
-/// Milliseconds before a manifest that found no space is made again: each attempt costs the disk as much as one that succeeds.
+/// Milliseconds before a manifest that found no space is made again: each attempt costs the disk as much as
+/// one that succeeds.
 const SPACE_PATIENCE: Ticks = 1_000;
 
-/// Milliseconds that a stop gives segments to follow the journal. What they lack then is replayed by the next start.
+/// Milliseconds that a stop gives segments to follow the journal. What they lack then is replayed by the next
+/// start.
 const STOP_PATIENCE: Ticks = 2_000;
 
 /// How far a manifest has come.
@@ -63,7 +65,8 @@ pub(crate) struct Checkpoint {
     ended: EndedGroups,
     /// When a state that found no space is written anew.
     again: Option<Ticks>,
-    /// Where the groups stood in the manifest before: by now every living member had time to repair up to there.
+    /// Where the groups stood in the manifest before: by now every living member had time to repair up to
+    /// there.
     settled: VecDeque<(u64, Op)>,
     /// The state of the metadata that the manifest in force speaks of.
     state: Option<Op>,
@@ -177,8 +180,8 @@ impl Checkpoint {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Begins an orderly stop: a last manifest is written, then the superblock says that the stop was orderly. Requests are
-    /// to be taken no more; see [`ShardLog::is_stopped`].
+    /// Begins an orderly stop: a last manifest is written, then the superblock says that the stop was
+    /// orderly. Requests are to be taken no more; see [`ShardLog::is_stopped`].
     pub fn begin_stop(&mut self) {
         if self.checkpoint.stop == Stop::No {
             self.checkpoint.stop = Stop::Wanted;
@@ -198,8 +201,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.outbox.has_failed() || self.checkpoint.stop == Stop::Done
     }
 
-    /// A stop that cannot wait for segments, because they take too long or they or the journal find no space, leaves the manifest
-    /// of before in force: everything that was acknowledged since is in the journal.
+    /// A stop that cannot wait for segments, because they take too long or they or the journal find no space,
+    /// leaves the manifest of before in force: everything that was acknowledged since is in the journal.
     fn leave_manifest_as_it_is(&mut self) {
         let Checkpoint { stop, round, impatient_at, .. } = &mut self.checkpoint;
         let stopping = matches!(stop, Stop::Wanted | Stop::LastRound);

@@ -1,10 +1,10 @@
 //! When a block of the journal waits for company before it is written.
 //!
-//! Clients that were answered together ask again together, one after the other. If the first of them took the journal at
-//! once, the others would wait for its sync and then need one of their own: with a few clients every second sync would be for
-//! one record. So an idle journal expects as many records as were under way when its last sync ended, and gives them as
-//! long as a sync takes: nobody waits longer than behind a sync that began a moment before, and whoever stays away is
-//! expected once.
+//! Clients that were answered together ask again together, one after the other. If the first of them took the
+//! journal at once, the others would wait for its sync and then need one of their own: with a few clients
+//! every second sync would be for one record. So an idle journal expects as many records as were under way
+//! when its last sync ended, and gives them as long as a sync takes: nobody waits longer than behind a sync
+//! that began a moment before, and whoever stays away is expected once.
 
 use std::time::Duration;
 
@@ -32,7 +32,8 @@ impl GroupCommit {
         self.expected = under_way.min(COMPANY_MAX);
     }
 
-    /// Whether an idle journal with so many `waiting` records goes on waiting at `now`; its syncs take as long as `patience`.
+    /// Whether an idle journal with so many `waiting` records goes on waiting at `now`; its syncs take as
+    /// long as `patience`.
     pub(crate) fn holds(&mut self, waiting: usize, patience: Duration, now: Instant) -> bool {
         if !(1..self.expected).contains(&waiting) || patience < PATIENCE_MIN {
             self.until = None;

@@ -80,7 +80,8 @@ impl GroupRecords {
         self.kept = op;
     }
 
-    /// A manifest is in force that has the state as of `op`. Returns up to where the journal may forget, if that is news.
+    /// A manifest is in force that has the state as of `op`. Returns up to where the journal may forget, if
+    /// that is news.
     pub(crate) fn checkpoint(&mut self, op: Op) -> Option<Op> {
         if op <= self.checkpointed {
             return None;
@@ -90,7 +91,8 @@ impl GroupRecords {
         Some(self.released())
     }
 
-    /// Keeps what stands behind an op, or nothing any more. Returns up to where the journal may forget, if that changed.
+    /// Keeps what stands behind an op, or nothing any more. Returns up to where the journal may forget, if
+    /// that changed.
     pub(crate) fn keep_behind(&mut self, op: Option<Op>) -> Option<Op> {
         if op == self.kept_behind {
             return None;

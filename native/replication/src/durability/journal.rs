@@ -49,7 +49,8 @@ pub(crate) struct ShardJournal<E: Environment> {
     /// Since when there is nothing to write; a mark is written when that lasts.
     quiet_since: Option<Ticks>,
     synced: AfterSync<Waits>,
-    /// Messages that promise something: each waits until a later block vouches for the promise, then for its own block.
+    /// Messages that promise something: each waits until a later block vouches for the promise, then for its
+    /// own block.
     proven: AfterSync<(u64, Waits)>,
 }
 
@@ -132,8 +133,9 @@ impl<E: Environment> ShardJournal<E> {
         !self.effects.is_empty()
     }
 
-    /// Performs what the core asks for, and starts its next block, unless that waits for company. In this order: what has just
-    /// become durable says how much company there is. Where segments wait for space (`leaves_space`) the journal does not grow.
+    /// Performs what the core asks for, and starts its next block, unless that waits for company. In this
+    /// order: what has just become durable says how much company there is. Where segments wait for space
+    /// (`leaves_space`) the journal does not grow.
     pub(crate) fn perform(&mut self, driver: &mut E::Driver, leaves_space: bool, now: Instant) {
         self.perform_effects(driver, leaves_space);
         let patience = self.shell.measured().recent_sync();
@@ -173,8 +175,8 @@ impl<E: Environment> ShardJournal<E> {
         }
     }
 
-    /// A journal that grew would take what a purge frees before messages are written there, and grow again because they are not.
-    /// It needs two files to go on at all.
+    /// A journal that grew would take what a purge frees before messages are written there, and grow again
+    /// because they are not. It needs two files to go on at all.
     fn refuse_growth(&mut self) {
         if self.core.files() < journal::FILES_MIN {
             return;
@@ -185,8 +187,9 @@ impl<E: Environment> ShardJournal<E> {
         }
     }
 
-    /// Holds something until a block is synced, and a promise that it makes until the block `promised` is vouched for by a later
-    /// one; gives it back if nothing is to be waited for. [`ShardJournal::release`] gives back the others.
+    /// Holds something until a block is synced, and a promise that it makes until the block `promised` is
+    /// vouched for by a later one; gives it back if nothing is to be waited for. [`ShardJournal::release`]
+    /// gives back the others.
     pub(crate) fn hold(&mut self, block: u64, promised: u64, waits: Waits) -> Option<Waits> {
         let (block, waits) = self.proven.until(promised, (block, waits))?;
         self.synced.until(block, waits)
@@ -202,8 +205,8 @@ impl<E: Environment> ShardJournal<E> {
         self.synced.next()
     }
 
-    /// Asks for a mark when there was nothing to write for `patience`: then a crash leaves nothing unproven. Returns whether it
-    /// did.
+    /// Asks for a mark when there was nothing to write for `patience`: then a crash leaves nothing unproven.
+    /// Returns whether it did.
     pub(crate) fn leave_mark_when_quiet(&mut self, now: Ticks, patience: Ticks) -> bool {
         if !self.core.wants_mark() {
             self.quiet_since = None;

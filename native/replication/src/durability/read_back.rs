@@ -54,7 +54,8 @@ impl Reads {
         Self { first_token, wanted: VecDeque::new(), under_way: [const { None }; READS_MAX] }
     }
 
-    /// Wants a body. Returns whether it will be read: a message for another node is dropped when too many wait.
+    /// Wants a body. Returns whether it will be read: a message for another node is dropped when too many
+    /// wait.
     #[must_use]
     pub(crate) fn want(&mut self, group: u64, header: PrepareHeader, purpose: Purpose) -> bool {
         let known = |wanted: &Wanted| {

@@ -89,7 +89,8 @@ pub struct LogParts<E: Environment, M> {
     pub nonce: u64,
     /// The metadata machine, empty.
     pub metadata: M,
-    /// The first of [`LogParts::tokens`] tokens that nobody else uses with the driver, behind those of the journal.
+    /// The first of [`LogParts::tokens`] tokens that nobody else uses with the driver, behind those of the
+    /// journal.
     pub first_token: u64,
 }
 
@@ -394,8 +395,8 @@ impl Sources<'_> {
         self.found.as_ref().is_some_and(|found| found.open.is_some())
     }
 
-    /// Reads the records to the replica, in an order that means the same as that in which they were written: of all view
-    /// records the last that took a log over counts, and the last of all.
+    /// Reads the records to the replica, in an order that means the same as that in which they were written:
+    /// of all view records the last that took a log over counts, and the last of all.
     fn directory(&self, setup: &Setup, founding: bool, clients: Option<ClientTable>) -> Directory {
         let open = self.found.as_ref().and_then(|found| found.open.as_ref());
         let founded = match open {
@@ -437,9 +438,9 @@ impl Sources<'_> {
         recovery.finish()
     }
 
-    /// Whether a view that this replica promised to take no part below may be lost: then it promises nothing until others
-    /// told it the view. What was never proven was never promised, and what was lost before the last log was taken over
-    /// was no later promise.
+    /// Whether a view that this replica promised to take no part below may be lost: then it promises nothing
+    /// until others told it the view. What was never proven was never promised, and what was lost before the
+    /// last log was taken over was no later promise.
     fn may_have_lost_a_promise(&self) -> bool {
         let found = self.found.as_ref();
         let log_time = found.and_then(|found| found.log.as_ref()).map_or(0, |(header, _)| header.request);
@@ -449,7 +450,8 @@ impl Sources<'_> {
         named || vote > log || self.losses.iter().any(|loss| loss.proven && loss.last > log_time)
     }
 
-    /// Reports what is lost among these blocks. A node of its own has accepted what was not proven, and refused the rest.
+    /// Reports what is lost among these blocks. A node of its own has accepted what was not proven, and
+    /// refused the rest.
     fn report_losses(&self, recovery: &mut Recovery, from: u64, through: u64) {
         for loss in self.losses.iter().filter(|loss| (from..=through).contains(&loss.last)) {
             recovery.lost(if loss.proven { Tail::Damaged } else { Tail::Unproven });
@@ -457,8 +459,8 @@ impl Sources<'_> {
     }
 }
 
-/// The last view that a replica may have promised to take no part below, if it is later than that of its log. A crash can
-/// lose the record of a view and leave prepares of it.
+/// The last view that a replica may have promised to take no part below, if it is later than that of its log.
+/// A crash can lose the record of a view and leave prepares of it.
 fn last_promise(found: &RecoveredGroup, log_view: u64) -> Option<ViewRecord> {
     let prepared = found.prepares.iter().map(|found| found.header.view).max().unwrap_or(0);
     let vote = found.vote.as_ref().map(|(_, body)| view(body));

@@ -1,6 +1,6 @@
-//! Prepares of other nodes for which the journal had no room: asked for again once it has, for what was lost on the way is asked
-//! for only when a timer is due. A log that takes in a pipeline faster than the journal frees files goes on at the pace of the
-//! journal then, not of the timer.
+//! Prepares of other nodes for which the journal had no room: asked for again once it has, for what was lost
+//! on the way is asked for only when a timer is due. A log that takes in a pipeline faster than the journal
+//! frees files goes on at the pace of the journal then, not of the timer.
 
 use std::collections::BTreeMap;
 

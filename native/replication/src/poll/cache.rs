@@ -1,5 +1,5 @@
-//! Batches that were executed or read last, in memory: a poll behind the newest batch, or one that goes through a large
-//! batch bit by bit, asks no disk, and no batch is verified twice.
+//! Batches that were executed or read last, in memory: a poll behind the newest batch, or one that goes
+//! through a large batch bit by bit, asks no disk, and no batch is verified twice.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -16,16 +16,16 @@ use crate::poll::request::PollPart;
 /// What an entry costs besides its bytes, about.
 const ENTRY_BYTES: usize = 512;
 
-/// What is kept of batches that were just executed, and at most a quarter of all. Who reads behind the producers needs the last ones
-/// only, and each lies in memory of its own: a page that nobody had before costs more than to receive and to write what is put
-/// into it.
+/// What is kept of batches that were just executed, and at most a quarter of all. Who reads behind the
+/// producers needs the last ones only, and each lies in memory of its own: a page that nobody had before
+/// costs more than to receive and to write what is put into it.
 const TAIL_BYTES_MAX: usize = 64 << 20;
 
 /// What nobody has used for so many calls of [`PollCache::age`] is freed.
 const AGE_MAX: usize = 6;
 
-/// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a place once is
-/// there until a compaction is adopted, or is gone.
+/// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a
+/// place once is there until a compaction is adopted, or is gone.
 type Key = (u64, u64, u64);
 
 /// Pieces of logs.
@@ -114,8 +114,8 @@ impl Piece {
         }
     }
 
-    /// Takes what is wanted of its batches, up to that with the message of offset `until`; returns where in it the next
-    /// poll will go on.
+    /// Takes what is wanted of its batches, up to that with the message of offset `until`; returns where in
+    /// it the next poll will go on.
     pub(crate) fn take(
         &mut self,
         selection: &mut Selection,
@@ -147,8 +147,8 @@ impl Piece {
 }
 
 impl Known {
-    /// What is proven of the batch. Where one message of it has rotted, the others are still taken, each by its own
-    /// checksum.
+    /// What is proven of the batch. Where one message of it has rotted, the others are still taken, each by
+    /// its own checksum.
     fn source(&mut self, batch: &[u8]) -> Source {
         if self.verified.is_none() {
             self.verified = verify(batch).ok().map(|verified| verified.last_offset);
@@ -255,7 +255,8 @@ impl PollCache {
         self.executed.bytes + self.read.bytes
     }
 
-    /// Frees what nobody has used for a minute; to be called every ten seconds. Returns how many bytes that were.
+    /// Frees what nobody has used for a minute; to be called every ten seconds. Returns how many bytes that
+    /// were.
     pub(crate) fn age(&mut self) -> usize {
         self.ages.push_back(self.uses);
         if self.ages.len() <= AGE_MAX {

@@ -1,5 +1,6 @@
-//! Polls under way. Each is led from offset to offset: what is on the disk is read, what is not is in memory, and which of
-//! the two it is, is asked anew for each offset. So a batch that goes from the one to the other is met once.
+//! Polls under way. Each is led from offset to offset: what is on the disk is read, what is not is in memory,
+//! and which of the two it is, is asked anew for each offset. So a batch that goes from the one to the other
+//! is met once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,7 +40,8 @@ pub struct PollLimits {
 }
 
 impl PollLimits {
-    /// Reads at most `bytes_max` bytes that are not answered yet, in pieces that leave room for several polls.
+    /// Reads at most `bytes_max` bytes that are not answered yet, in pieces that leave room for several
+    /// polls.
     #[must_use]
     pub fn reading(bytes_max: usize) -> Self {
         let piece_bytes = (bytes_max / PIECES).clamp(64 * 1024, PIECE_BYTES_MAX);
@@ -80,7 +82,8 @@ impl Polls {
         self.bytes
     }
 
-    /// Whether a poll that holds `held` has to wait before it reads so much: others hold too much, and end soon.
+    /// Whether a poll that holds `held` has to wait before it reads so much: others hold too much, and end
+    /// soon.
     const fn is_crowded(&self, held: usize, reading: usize) -> bool {
         self.bytes > held && self.bytes + reading > self.limits.bytes_max
     }
@@ -344,7 +347,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.take_from_memory(polling)
     }
 
-    /// Takes what it can of what was executed or read last. What is damaged there is looked for on the disk again.
+    /// Takes what it can of what was executed or read last. What is damaged there is looked for on the disk
+    /// again.
     fn take_from_cache(&mut self, polling: &mut ActivePoll) {
         let (group, generation) = (polling.poll.group, polling.generation);
         while !polling.selection.is_full() && polling.selection.next() <= polling.until {
@@ -440,7 +444,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         (polling.reading, polling.larger) = (0, 0);
         let (id, generation) = (polling.poll.group, polling.generation);
         if polling.selection.messages() > 0 && polling.swaps != self.segments.core().swaps(id) {
-            // What it has is of segments that were replaced: it ends with that, and has nothing of the new ones.
+            // What it has is of segments that were replaced: it ends with that, and has nothing of the new
+            // ones.
             return self.conclude_poll(polling, None);
         }
         let led = match fetched {

@@ -1,4 +1,5 @@
-//! What a group executes: committed operations in their order, from the moment they are handed out until the machine has them.
+//! What a group executes: committed operations in their order, from the moment they are handed out until the
+//! machine has them.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -40,8 +40,8 @@ impl Heartbeat {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Tells the other nodes that this shard lives. The groups with news come first, then as many of the others as there
-    /// is room for, in turn, so that what a lost beat said is said again.
+    /// Tells the other nodes that this shard lives. The groups with news come first, then as many of the
+    /// others as there is room for, in turn, so that what a lost beat said is said again.
     pub(crate) fn beat_if_due(&mut self) {
         if self.life.identity.nodes < 2 || self.clock.ticks() < self.peers.heartbeat.next {
             return;
@@ -61,7 +61,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.send_beat(entries);
     }
 
-    /// Goes on after the group at which the beat before ended; looks at no more groups than there is room for.
+    /// Goes on after the group at which the beat before ended; looks at no more groups than there is room
+    /// for.
     fn fill_in_turn(&mut self, entries: &mut Vec<BeatEntry>) {
         let rest = ENTRIES_MAX - entries.len();
         let cursor = self.peers.heartbeat.cursor;

@@ -99,8 +99,8 @@ impl Liveness {
         }
     }
 
-    /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no group, and none
-    /// while all of them have been heard of lately.
+    /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no
+    /// group, and none while all of them have been heard of lately.
     pub(crate) fn fallen_silent(&mut self, me: u8, now: Ticks) -> Vec<Silent> {
         let mut fallen = Vec::new();
         if now < self.quiet_before {

@@ -1,6 +1,7 @@
 //! From requests and frames to committed operations: what goes into a replica, and what its effects do.
 //!
-//! Start with [`step`]. These modules may use [`crate::durability`] and [`crate::segments`]; they never read a file.
+//! Start with [`step`]. These modules may use [`crate::durability`] and [`crate::segments`]; they never read
+//! a file.
 
 pub(crate) mod agenda;
 pub(crate) mod execution;

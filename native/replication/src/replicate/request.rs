@@ -14,8 +14,8 @@ use crate::outbox::LogAnswer;
 use crate::owner::METADATA;
 use crate::replicate::agenda::Work;
 
-/// Bytes of the journal that batches leave to everything else: whatever producers do while the disk is full, a topic can be
-/// deleted or purged.
+/// Bytes of the journal that batches leave to everything else: whatever producers do while the disk is full,
+/// a topic can be deleted or purged.
 const KEPT_FROM_BATCHES: usize = 256 << 10;
 
 /// A request for the log of a group.
@@ -119,29 +119,29 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             && live + (bytes + kept) as u64 <= live_max
     }
 
-    /// Whether a prepare of another node finds room. Only the operation that comes next may take what is left for the largest
-    /// one: a journal full of operations that cannot be committed without it would stay full.
+    /// Whether a prepare of another node finds room. Only the operation that comes next may take what is left
+    /// for the largest one: a journal full of operations that cannot be committed without it would stay full.
     pub(crate) fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
         let comes_next = || self.groups.get(&id).is_none_or(|group| op <= group.replica.lacks_from());
         self.leaves_room(id, op, bytes, self.journal.core().body_bytes_max())
             || self.has_room(id, op, bytes) && comes_next()
     }
 
-    /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`], and the journal takes
-    /// no larger body than it can keep.
+    /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`],
+    /// and the journal takes no larger body than it can keep.
     pub(crate) fn listed_max(&self) -> u64 {
         ViewBody::headers_in(self.journal.core().body_bytes_max()).min(SUFFIX_MAX) as u64
     }
 
-    /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all of them, and
-    /// the view that follows is a record with that list. A primary stops earlier than a backup: what is under way when the
-    /// limit is reached, and what a new view adds, has to fit, too.
+    /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all
+    /// of them, and the view that follows is a record with that list. A primary stops earlier than a backup:
+    /// what is under way when the limit is reached, and what a new view adds, has to fit, too.
     fn is_too_far_ahead(&self, group: u64, op: Op, role: Role) -> bool {
         self.ahead(group, op) > self.ahead_max(role)
     }
 
-    /// Has a manifest written without delay when half of the operations that may be ahead are: a manifest moves what a start
-    /// has of the group, so the limit is not reached.
+    /// Has a manifest written without delay when half of the operations that may be ahead are: a manifest
+    /// moves what a start has of the group, so the limit is not reached.
     fn hurry_checkpoint(&mut self, group: u64, op: Op, role: Role) {
         if self.ahead(group, op) > self.ahead_max(role) / 2 {
             self.checkpoint.hurried = true;
@@ -161,7 +161,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The op of the login by which the log knows a session; none that ever was for a number that was passed over.
+    /// The op of the login by which the log knows a session; none that ever was for a number that was passed
+    /// over.
     fn op_of_session(&self, id: u64, operation: LogOperation, session: u64) -> u64 {
         if id != METADATA || operation == LogOperation::Register {
             return session;
@@ -169,8 +170,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         session.checked_sub(self.life.sessions_passed_over).unwrap_or(u64::MAX)
     }
 
-    /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is executed: until
-    /// then the next offset is not known.
+    /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is
+    /// executed: until then the next offset is not known.
     fn stamp(
         &mut self,
         id: u64,

@@ -16,7 +16,8 @@ impl WakeUp {
         self.watch = at;
     }
 
-    /// The wheel has woken it for the moment `at`. Returns nothing if that is out of date, else whether to look after its primary.
+    /// The wheel has woken it for the moment `at`. Returns nothing if that is out of date, else whether to
+    /// look after its primary.
     pub(crate) fn wake(&mut self, at: Ticks, now: Ticks) -> Option<bool> {
         if self.armed != Some(at) {
             return None;
@@ -29,7 +30,8 @@ impl WakeUp {
         Some(looks)
     }
 
-    /// The moment for which the wheel is to wake it, if it would come too late: its replica is due at `replica`.
+    /// The moment for which the wheel is to wake it, if it would come too late: its replica is due at
+    /// `replica`.
     pub(crate) fn arm(&mut self, replica: Option<Ticks>, now: Ticks) -> Option<Ticks> {
         let deadline = replica.into_iter().chain(self.watch).min()?;
         if self.armed.is_some_and(|armed| armed <= deadline) {

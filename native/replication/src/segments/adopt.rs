@@ -1,8 +1,9 @@
 //! Adoption: files that an offline job made of sealed segments become segments in their place.
 //!
-//! The files are linked and synced first. Then the log of the partition takes a swap: its commit is what counts, and a start
-//! that finds it carries it out again. A group has one adoption at a time, so nothing but a purge or a truncation can come
-//! between the look at its segments and the swap, and both of these the partition knows of.
+//! The files are linked and synced first. Then the log of the partition takes a swap: its commit is what
+//! counts, and a start that finds it carries it out again. A group has one adoption at a time, so nothing but
+//! a purge or a truncation can come between the look at its segments and the swap, and both of these the
+//! partition knows of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -99,8 +100,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Whether something else is to become of a group first. Files beside its segments are yet to be swept where a life
-    /// before this one has left some, though a swap that was executed again may have done it: new ones would go with them.
+    /// Whether something else is to become of a group first. Files beside its segments are yet to be swept
+    /// where a life before this one has left some, though a swap that was executed again may have done it:
+    /// new ones would go with them.
     fn is_occupied(&self, group: u64) -> bool {
         let Adoptions { under_way, loose } = &self.adoptions;
         !self.is_settled(group) || under_way.contains_key(&group) || loose.contains(&group)
@@ -142,8 +144,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         match (applied, PartitionOp::decode(LogOperation::Swap, body)) {
             (Applied::Done(Change::Swap), Some(Ok(PartitionOp::Swap(swap)))) => {
                 let order = SwapOrder::from(&swap);
-                // Batches that a start has executed again are in memory as they were before: the segments may be replaced
-                // already.
+                // Batches that a start has executed again are in memory as they were before: the segments may
+                // be replaced already.
                 if let (Some(first), Some(last)) = (order.inputs.first(), order.inputs.last()) {
                     self.polls.cache.forget_between(group, first.base_offset, last.last_offset);
                 }
@@ -180,8 +182,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Segments of a group were opened. What lies beside them is needed by a swap that is not executed again yet, or by
-    /// nobody.
+    /// Segments of a group were opened. What lies beside them is needed by a swap that is not executed again
+    /// yet, or by nobody.
     pub(crate) fn adoptions_opened(&mut self, group: u64) {
         if self.segments.core().has_loose(group) {
             self.adoptions.loose.insert(group);

@@ -19,7 +19,8 @@ pub enum OffsetHold {
 
 type Reader = (u64, ConsumerKind, u64);
 
-/// Consumers with a stored offset, by group. Each entry stands for one, so that there are not more than there are offsets.
+/// Consumers with a stored offset, by group. Each entry stands for one, so that there are not more than there
+/// are offsets.
 #[derive(Debug)]
 pub(crate) struct Readers {
     /// Nobody was seen in an earlier life; whoever stored an offset then may still come.

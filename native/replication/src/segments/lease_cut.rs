@@ -25,7 +25,8 @@ pub enum CutEnd {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Gives the segments of a partition, with all that it has committed, names in a directory: [`Outgoing::Cut`].
+    /// Gives the segments of a partition, with all that it has committed, names in a directory:
+    /// [`Outgoing::Cut`].
     pub fn cut(&mut self, asker: u64, group: u64, directory: PathBuf) {
         let early = match self.groups.get(&group) {
             None => Some(CutEnd::NoGroup),

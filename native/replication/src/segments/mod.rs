@@ -1,5 +1,5 @@
-//! The segments of the partitions: filled behind the journal, cut for offline jobs, replaced by what those jobs made, and deleted
-//! by retention.
+//! The segments of the partitions: filled behind the journal, cut for offline jobs, replaced by what those
+//! jobs made, and deleted by retention.
 //!
 //! Start with [`write_behind`]. The files themselves are the matter of `ng_storage::store`.
 

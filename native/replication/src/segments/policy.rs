@@ -17,7 +17,8 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// What a topic with so many partitions says: a part of what it may hold for each, and one segment at least.
+    /// What a topic with so many partitions says: a part of what it may hold for each, and one segment at
+    /// least.
     #[must_use]
     pub fn of_topic(segment_bytes: u64, expiry: u64, topic_bytes_max: u64, partitions: u32) -> Self {
         let unlimited = |value: u64| if value == 0 { u64::MAX } else { value };
@@ -38,8 +39,8 @@ impl Keeping {
         self.expiry < u64::MAX && stamped.saturating_add(self.expiry) <= now
     }
 
-    /// The first offset to keep, if segments may go: sealed ones, from the oldest on, that are over or too many, and of
-    /// which nobody needs a message behind `needed_behind`. `bytes` is what the partition holds.
+    /// The first offset to keep, if segments may go: sealed ones, from the oldest on, that are over or too
+    /// many, and of which nobody needs a message behind `needed_behind`. `bytes` is what the partition holds.
     pub(crate) fn first_to_keep(
         &self,
         segments: impl Iterator<Item = Span>,
@@ -90,7 +91,8 @@ fn is_needed(segment: &Span, needed_behind: Option<u64>) -> bool {
 mod tests {
     use super::*;
 
-    /// Four segments of ten messages and 100 bytes, stamped at 0 .. 9, 10 .. 19 and so on; the last is appended to.
+    /// Four segments of ten messages and 100 bytes, stamped at 0 .. 9, 10 .. 19 and so on; the last is
+    /// appended to.
     fn segments() -> impl Iterator<Item = Span> {
         (0..4).map(|number| Span {
             last_offset: number * 10 + 9,

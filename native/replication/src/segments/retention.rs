@@ -1,5 +1,5 @@
-//! What makes messages go: their age, too many of them, or a client that says so. Each time the primary proposes up to which
-//! offset, so that every replica lets go of the same.
+//! What makes messages go: their age, too many of them, or a client that says so. Each time the primary
+//! proposes up to which offset, so that every replica lets go of the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,8 +134,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Lets so many of the oldest sealed segments of a partition go, as far as no consumer needs them; the answer comes out
-    /// under its ticket.
+    /// Lets so many of the oldest sealed segments of a partition go, as far as no consumer needs them; the
+    /// answer comes out under its ticket.
     pub fn delete_segments(&mut self, ticket: Ticket, group: u64, client: u128, count: u32, level: Level) {
         let deletion = Deletion { ticket, client, count, level };
         if !self.groups.contains_key(&group) {

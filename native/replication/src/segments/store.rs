@@ -1,4 +1,5 @@
-//! The segments of all groups of a shard: the core that plans, the shell that works on files, and what is noted about groups.
+//! The segments of all groups of a shard: the core that plans, the shell that works on files, and what is
+//! noted about groups.
 
 use std::collections::BTreeSet;
 use std::path::Path;

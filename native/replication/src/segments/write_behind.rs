@@ -130,7 +130,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Opens what a group has on the disk, at its first use after a start, and holds it against what the manifest vouches for.
+    /// Opens what a group has on the disk, at its first use after a start, and holds it against what the
+    /// manifest vouches for.
     pub(crate) fn open_segments(&mut self, id: u64) {
         let Some(group) = self.groups.get_mut(&id) else { return };
         self.segments.order(|store, effects| match std::mem::take(&mut group.files) {
@@ -140,8 +141,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         });
     }
 
-    /// The segments of a group have come further: a batch that is on the disk was the last one up to the operations behind
-    /// it, too, and a group that was opened may hold everything.
+    /// The segments of a group have come further: a batch that is on the disk was the last one up to the
+    /// operations behind it, too, and a group that was opened may hold everything.
     fn segments_follow(&mut self, group: u64) {
         // A state of the metadata is no batch; it has a word of its own.
         if group != METADATA {

@@ -13,8 +13,8 @@ pub(crate) struct TransferHead {
     pub(crate) install: InstallBody,
     /// The messages from this offset on follow.
     pub(crate) first: u64,
-    /// First offset that the sender retains. It exceeds the first offset of the state if the sender executed a
-    /// truncation or a purge in an earlier life and does not know yet, in this one, that it is committed.
+    /// First offset that the sender retains. It exceeds the first offset of the state if the sender executed
+    /// a truncation or a purge in an earlier life and does not know yet, in this one, that it is committed.
     pub(crate) kept_from: u64,
 }
 

@@ -1,4 +1,5 @@
-//! The log behind a state that another node is fetching: it is kept, so that the node can go on from the state when it has it.
+//! The log behind a state that another node is fetching: it is kept, so that the node can go on from the
+//! state when it has it.
 
 use ng_io::Environment;
 use ng_storage::journal;
@@ -7,12 +8,13 @@ use ng_wire::replica::Op;
 use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
-/// Operations that are kept at most. A node that falls further behind meanwhile fetches the difference once more.
+/// Operations that are kept at most. A node that falls further behind meanwhile fetches the difference once
+/// more.
 const KEPT_MAX: u64 = 256;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Keeps the log of a group behind the oldest state that is being fetched from here, unless it has become too long, or
-    /// the journal needs the room; else lets it go.
+    /// Keeps the log of a group behind the oldest state that is being fetched from here, unless it has become
+    /// too long, or the journal needs the room; else lets it go.
     pub(crate) fn hold_log(&mut self, id: u64) {
         let pressed = self.journal.core().is_pressed();
         let anchor = self.transfers.exports.oldest_anchor(id).filter(|_| !pressed);

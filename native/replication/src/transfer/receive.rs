@@ -1,6 +1,7 @@
-//! State from another replica: asked for piece by piece. What the group is without its messages comes first; then come the
-//! messages that this node does not have, which are appended to its own as they come. They are committed, so they may be
-//! there before the journal says so. Once all are synced the replica hears of it, and the journal gets its record.
+//! State from another replica: asked for piece by piece. What the group is without its messages comes first;
+//! then come the messages that this node does not have, which are appended to its own as they come. They are
+//! committed, so they may be there before the journal says so. Once all are synced the replica hears of it,
+//! and the journal gets its record.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -204,9 +205,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some(())
     }
 
-    /// Messages from `first` on will come, those before `kept_from` as far as the sender still has them. They must lead on from
-    /// those that are here; those of a generation that was purged elsewhere go, and all that were truncated, if nothing else is
-    /// left there.
+    /// Messages from `first` on will come, those before `kept_from` as far as the sender still has them. They
+    /// must lead on from those that are here; those of a generation that was purged elsewhere go, and all
+    /// that were truncated, if nothing else is left there.
     fn begin_messages(
         &mut self,
         id: u64,
@@ -363,8 +364,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Puts the state that came in the place of the own one. Its record is in the journal; until that is synced nothing
-    /// that follows from it leaves.
+    /// Puts the state that came in the place of the own one. Its record is in the journal; until that is
+    /// synced nothing that follows from it leaves.
     pub(crate) fn install_state(&mut self, id: u64, anchor: &PrepareHeader) {
         let state = self.transfers.whole(id).and_then(|whole| self.reads(id, whole));
         let (limits, planted) = (self.life.limits.partition, self.life.planted);

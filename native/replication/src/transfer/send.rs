@@ -1,5 +1,5 @@
-//! States that other nodes fetch from this one: what the group is without its messages at once, then the messages that the
-//! other one lacks, piece by piece out of the segments.
+//! States that other nodes fetch from this one: what the group is without its messages at once, then the
+//! messages that the other one lacks, piece by piece out of the segments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,8 @@ const EXPORTS_MAX: usize = 4;
 /// Periods of resending after which a state that nobody asks for any more is dropped.
 const EXPORT_PATIENCE: Ticks = 50;
 
-/// The same where another node waits for its place: whoever still wants it has asked for a piece several times in so long.
+/// The same where another node waits for its place: whoever still wants it has asked for a piece several
+/// times in so long.
 const CROWDED_PATIENCE: Ticks = 4;
 
 /// What tells the questions of an export to the segments from those of polls.
@@ -83,8 +84,9 @@ impl Gathered {
         ExportStage::Ready(Box::new(Ready::new(&head, self.generation, spans)))
     }
 
-    /// The state without messages, because a later purge removed all of them. The replica executed that purge in an
-    /// earlier life; its segments do not return to an earlier generation while it waits to hear that it is committed.
+    /// The state without messages, because a later purge removed all of them. The replica executed that purge
+    /// in an earlier life; its segments do not return to an earlier generation while it waits to hear that it
+    /// is committed.
     fn purged(&self) -> ExportStage {
         Self { first: 0, ..self.clone() }.with(self.next_offset(), Vec::new())
     }
@@ -134,8 +136,8 @@ impl Exports {
         asker & ASKER != 0
     }
 
-    /// Whether another can be kept. If there are as many as may be, the one makes room that was sent to its end or was not asked
-    /// for since `quiet_since`.
+    /// Whether another can be kept. If there are as many as may be, the one makes room that was sent to its
+    /// end or was not asked for since `quiet_since`.
     fn has_room(&mut self, quiet_since: Ticks) -> bool {
         if self.all.len() < EXPORTS_MAX {
             return true;
@@ -146,7 +148,8 @@ impl Exports {
         longest.is_some_and(|key| self.all.remove(&key).is_some())
     }
 
-    /// The oldest anchor of the states of a group that others are fetching: what follows it they will ask for.
+    /// The oldest anchor of the states of a group that others are fetching: what follows it they will ask
+    /// for.
     pub(crate) fn oldest_anchor(&self, id: u64) -> Option<Op> {
         let of_group = self.all.iter().filter(|((_, group), _)| *group == id);
         of_group.map(|(_, export)| export.anchor).min()
@@ -238,7 +241,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Drops what nobody has asked for any more; the log behind the others is kept for those who will ask for it.
+    /// Drops what nobody has asked for any more; the log behind the others is kept for those who will ask for
+    /// it.
     pub(crate) fn tend_exports(&mut self) {
         let (now, resend) = (self.clock.ticks(), self.life.identity.timing.resend);
         self.transfers.exports.all.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
@@ -247,7 +251,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The state of a group as of what its replica has executed, unless its machine is ahead of that just now.
+    /// The state of a group as of what its replica has executed, unless its machine is ahead of that just
+    /// now.
     fn gather(&mut self, id: u64, fetch: &FetchState) -> Option<(Op, ExportStage)> {
         let group = self.groups.get(&id)?;
         let anchor = group.replica.anchor().filter(|anchor| anchor.op == group.execution.executed())?;
@@ -272,7 +277,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some((anchor.op, stage))
     }
 
-    /// Goes on to the messages once all of them are in segments. A purge meanwhile makes the state one of the past.
+    /// Goes on to the messages once all of them are in segments. A purge meanwhile makes the state one of the
+    /// past.
     fn make_ready(&mut self, to: u8, id: u64) {
         self.open_segments(id);
         let Exports { all, asked, .. } = &mut self.transfers.exports;
@@ -453,8 +459,9 @@ mod tests {
         ExportedFile { path: PathBuf::new(), entry, bytes: 0 }
     }
 
-    /// Once a group of three stood still: the only replica with the state had executed a truncation before it restarted, and
-    /// told the others that it still retained what that had dropped. They refused the messages as incomplete.
+    /// Once a group of three stood still: the only replica with the state had executed a truncation before it
+    /// restarted, and told the others that it still retained what that had dropped. They refused the messages
+    /// as incomplete.
     #[test]
     fn a_sender_does_not_promise_messages_that_its_segments_have_dropped() {
         let gathered = gathered();
@@ -468,7 +475,8 @@ mod tests {
         assert_eq!(Gathered { last_offset: None, first_offset: 0, ..gathered }.kept_from(&[]), 0);
     }
 
-    /// Nodes that gave up fetching kept others from a state for 50 periods of resending, and those were told nothing.
+    /// Nodes that gave up fetching kept others from a state for 50 periods of resending, and those were told
+    /// nothing.
     #[test]
     fn a_state_that_nobody_asks_for_makes_room() {
         let export = |asked, ended| {

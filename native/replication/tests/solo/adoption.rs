@@ -1,4 +1,5 @@
-//! Segments that an offline job compacted take the place of others while the node works, over kills and power cuts.
+//! Segments that an offline job compacted take the place of others while the node works, over kills and power
+//! cuts.
 
 use std::path::PathBuf;
 
@@ -163,7 +164,8 @@ fn what_is_cached_of_replaced_segments_is_forgotten() {
     assert!(u64::from(polled.messages) <= MESSAGES && polled.messages as usize >= left.len());
 }
 
-/// A start executes the batches again, and had them in memory for polls as they were before the swap behind them.
+/// A start executes the batches again, and had them in memory for polls as they were before the swap behind
+/// them.
 #[test]
 fn what_a_start_executes_again_is_not_what_it_polls() {
     let mut node = filled(71);
@@ -305,8 +307,8 @@ fn a_compaction_of_a_compaction() {
     check_polls(&mut node.restart(), &left);
 }
 
-/// A life ends with files beside its segments. The next one has more to execute behind the swap, and is asked for another
-/// adoption from the moment on in which it has done so: nothing that it sweeps is of that one.
+/// A life ends with files beside its segments. The next one has more to execute behind the swap, and is asked
+/// for another adoption from the moment on in which it has done so: nothing that it sweeps is of that one.
 #[test]
 fn an_adoption_right_behind_a_start_keeps_its_files() {
     let mut adopted = 0;

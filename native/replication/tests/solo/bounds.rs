@@ -48,7 +48,8 @@ fn a_poll_is_charged_the_batches_it_keeps_and_not_the_pages_they_were_read_in() 
         node.send(id * 30, &[20_000; 30]);
         node.flush();
     }
-    // The batches have 5.4 MB. Each is read into a large page of 2 MiB, because a second one does not fit into a read.
+    // The batches have 5.4 MB. Each is read into a large page of 2 MiB, because a second one does not fit
+    // into a read.
     node.log.set_poll_limits(PollLimits { bytes_max: 8 << 20, ..uncached() });
     assert_eq!(node.offsets(PollStrategy::First, 1_000), (0..BATCHES * 30).collect::<Vec<_>>());
 }

@@ -1,5 +1,5 @@
-//! Segments that rot, end early, or are gone: what lies in the damage is refused by name, never an empty answer, and the
-//! rest is served.
+//! Segments that rot, end early, or are gone: what lies in the damage is refused by name, never an empty
+//! answer, and the rest is served.
 
 use ng_io::Environment;
 use ng_io::simulated::Faults;
@@ -10,7 +10,8 @@ use crate::rig::{GROUP, Node, bytes, messages, poll, segments};
 const SIZE: usize = 20_000;
 const BATCH: usize = 256 + 48 + SIZE;
 
-/// 40 batches of one message in four segments, three of them sealed; started anew, so that nothing is in memory.
+/// 40 batches of one message in four segments, three of them sealed; started anew, so that nothing is in
+/// memory.
 fn filled() -> Node {
     let mut node = Node::new(31);
     for id in 0..40 {

@@ -24,7 +24,8 @@ fn a_payload_is_hashed_twice_on_its_way_in_and_once_out_of_segments() {
     node.send(0, &[1]);
     node.flush();
     let body = batch(1, &[PAYLOAD]);
-    // Held against what the producer says, and no more: records and blocks vouch for it through its own checksums.
+    // Held against what the producer says, and no more: records and blocks vouch for it through its own
+    // checksums.
     assert_eq!(passes(|| drop(node.done(LogOperation::Batch, &body))), 1.0, "sent and synced");
     // Into the digests that the footer of the segment will have.
     assert_eq!(passes(|| node.flush()), 1.0, "written behind");

@@ -1,5 +1,6 @@
-//! A node of its own on a simulated machine. Polls of a partition: from memory, from segments, across the boundary while it
-//! moves, and past damage. Partitions that begin and end while the node works, over crashes.
+//! A node of its own on a simulated machine. Polls of a partition: from memory, from segments, across the
+//! boundary while it moves, and past damage. Partitions that begin and end while the node works, over
+//! crashes.
 
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]

@@ -1,4 +1,5 @@
-//! Offsets that polls commit, and those of consumers that do not wait: visible at once, in the log a little later.
+//! Offsets that polls commit, and those of consumers that do not wait: visible at once, in the log a little
+//! later.
 
 use std::time::Duration;
 

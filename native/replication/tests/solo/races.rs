@@ -1,5 +1,5 @@
-//! Many polls at a time, while messages come, go to the disk, are truncated, purged and compacted, and the process is
-//! killed. Each answer is what the model had when the poll began.
+//! Many polls at a time, while messages come, go to the disk, are truncated, purged and compacted, and the
+//! process is killed. Each answer is what the model had when the poll began.
 
 use std::path::PathBuf;
 use std::time::Duration;

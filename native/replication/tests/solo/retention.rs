@@ -1,4 +1,5 @@
-//! Messages that go: by age, by size, because a client says so; and those that stay because somebody needs them.
+//! Messages that go: by age, by size, because a client says so; and those that stay because somebody needs
+//! them.
 
 use std::time::Duration;
 

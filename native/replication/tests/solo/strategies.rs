@@ -7,7 +7,8 @@ use ng_wire::table::error::ErrorCode;
 
 use crate::rig::{CONSUMER, GROUP, Node, batch, bytes, messages, poll, segments};
 
-/// Ten messages in four batches, then looked at in memory, kept for those who poll next, on the disk, and after a restart.
+/// Ten messages in four batches, then looked at in memory, kept for those who poll next, on the disk, and
+/// after a restart.
 fn in_every_place(look: impl Fn(&mut Node)) {
     for cached in [false, true] {
         look_around(cached, &look);

@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use ng_catalog::replies::{JustMade, put_stream, put_topic};
 use ng_catalog::{Catalog, RowKey, snapshot};
+use ng_control::applied::Applied;
+use ng_control::record::{Record, RingFull};
+use ng_control::rows_update::RowsUpdate;
+use ng_control::shard_id::ShardId;
+use ng_replication::{Executed, MetadataMachine};
+use ng_session::sessions::Sessions;
 use ng_wire::primitive::{Malformed, Reader, put_bytes32, put_u32, put_u64, put_u128};
 use ng_wire::replica::{LogOperation, PrepareHeader};
 use ng_wire::table::record::{ReplyKind, ToPython};
 use thiserror::Error;
-
-use super::applied::Applied;
-use super::rows::RowsUpdate;
-use crate::identity::ShardId;
-use crate::record::{Record, RingFull};
-use crate::sessions::Sessions;
-use ng_replication::{Executed, MetadataMachine};
 
 /// Operations that are taken at a time, and their bytes. What is behind them waits in the journal.
 const TAKEN_MAX: usize = 64;
@@ -161,26 +160,6 @@ fn reply(answer: &Applied<'_>, catalog: &Catalog) -> Vec<u8> {
     reply
 }
 
-/// What an operation came to, as [`reply`] wrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision<'a> {
-    /// 0, or the code of an error.
-    pub result: u32,
-    /// What every shard must have converged on before the client hears of it; 0 for nothing.
-    pub revision: u64,
-    /// What the client gets behind the result.
-    pub payload: &'a [u8],
-}
-
-impl<'a> Decision<'a> {
-    /// Reads a reply of [`MetadataPlane`].
-    pub fn decode(reply: &'a [u8]) -> Result<Self, Malformed> {
-        let mut reader = Reader::new(reply);
-        let (result, revision) = (reader.u32()?, reader.u64()?);
-        Ok(Self { result, revision, payload: reader.bytes(reader.remaining())? })
-    }
-}
-
 fn record(kind: ToPython, token: u64, body: &[u8]) -> Record<'_> {
     Record { kind: kind.code(), shard: ShardId::FIRST.0, token, body }
 }
@@ -253,6 +232,7 @@ mod tests {
     use ng_wire::replica::Op;
 
     use super::*;
+    use ng_control::metadata_reply::MetadataReply;
     use ng_replication::owner::METADATA;
 
     fn header(operation: LogOperation, op: u64) -> PrepareHeader {
@@ -397,7 +377,10 @@ mod tests {
         let answer =
             Applied { result: 1012, reply: ReplyKind::Empty, stream: 0, topic: 0, revision: 3, deltas: &[] };
         let bytes = reply(&answer, &Catalog::default());
-        assert_eq!(Decision::decode(&bytes), Ok(Decision { result: 1012, revision: 3, payload: &[] }));
-        assert!(Decision::decode(&bytes[..11]).is_err());
+        assert_eq!(
+            MetadataReply::decode(&bytes),
+            Ok(MetadataReply { result: 1012, revision: 3, payload: &[] })
+        );
+        assert!(MetadataReply::decode(&bytes[..11]).is_err());
     }
 }

@@ -1,15 +1,15 @@
 //! Adoptions of segments: from the control plane to the shard that owns the log, and back.
 
+use ng_control::adopt_order::{AdoptOrder, AdoptionReport};
+use ng_control::record::Record;
+use ng_control::shard_id::ShardId;
 use ng_io::Environment;
+use ng_mesh::frame::{PlaneFrame, ShardFrame};
+use ng_replication::AdoptionEnd;
 use ng_wire::table::record::ToPython;
 
 use super::Shard;
-use crate::adoption::{AdoptOrder, ToldAdoption};
 use crate::ending::Ending;
-use crate::frame::{PlaneFrame, ShardFrame};
-use crate::identity::ShardId;
-use crate::record::Record;
-use ng_replication::AdoptionEnd;
 
 impl<E: Environment> Shard<E> {
     /// An order of the control plane for a shard.
@@ -20,11 +20,11 @@ impl<E: Environment> Shard<E> {
         order: AdoptOrder,
     ) -> Result<(), Ending> {
         self.check_shard(shard)?;
-        if shard == self.desk.id {
+        if shard == self.handler.id {
             self.adopt(token, order);
         } else {
             let frame = ShardFrame::Plane(PlaneFrame::Adopt { token, order: Box::new(order) });
-            self.desk.mailboxes.send(shard, frame);
+            self.handler.mailboxes.send(shard, frame);
         }
         Ok(())
     }
@@ -34,16 +34,16 @@ impl<E: Environment> Shard<E> {
     }
 
     pub(super) fn adoption_ended(&mut self, token: u64, end: AdoptionEnd) {
-        let told = ToldAdoption { shard: self.desk.id, token, end };
+        let told = AdoptionReport { shard: self.handler.id, token, end };
         if self.first.is_some() {
             self.tell_adoption(&told);
         } else {
             let frame = ShardFrame::Plane(PlaneFrame::AdoptionEnded(Box::new(told)));
-            self.desk.mailboxes.send(ShardId::FIRST, frame);
+            self.handler.mailboxes.send(ShardId::FIRST, frame);
         }
     }
 
-    pub(super) fn tell_adoption(&mut self, told: &ToldAdoption) {
+    pub(super) fn tell_adoption(&mut self, told: &AdoptionReport) {
         let (shard, token) = (told.shard.0, told.token);
         self.tell_python(&Record { kind: ToPython::Adopted.code(), shard, token, body: &told.body() });
     }

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use ng_control::record::Record;
+use ng_control::shard_id::ShardId;
 use ng_io::Environment;
+use ng_mesh::fault::Fault;
+use ng_mesh::frame::{ClientFrame, Envelope, PlaneFrame, ShardFrame};
 
 use super::Shard;
 use crate::ending::Ending;
-use crate::fault::Fault;
-use crate::frame::{ClientFrame, Envelope, PlaneFrame, ShardFrame};
-use crate::identity::ShardId;
-use crate::record::Record;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -18,10 +18,10 @@ impl<E: Environment> Shard<E> {
         let shard = ShardId(record.shard);
         self.check_shard(shard)?;
         let fault = Fault::of(record).expect("checked at the boundary");
-        if shard == self.desk.id {
+        if shard == self.handler.id {
             self.suffer(fault);
         } else {
-            self.desk.mailboxes.send(shard, ShardFrame::Plane(PlaneFrame::Fault(fault)));
+            self.handler.mailboxes.send(shard, ShardFrame::Plane(PlaneFrame::Fault(fault)));
         }
         Ok(())
     }
@@ -36,9 +36,9 @@ impl<E: Environment> Shard<E> {
 
     fn misroute_a_partition_request(&mut self) {
         while !self.stopping.began() {
-            match self.desk.mailboxes.receive() {
+            match self.handler.mailboxes.receive() {
                 Some(Envelope { frame: frame @ ShardFrame::Client(ClientFrame::Partition(_)), .. }) => {
-                    let to = ShardId(self.desk.id.0 + 1);
+                    let to = ShardId(self.handler.id.0 + 1);
                     return self.deliver(Envelope { to, frame });
                 }
                 Some(envelope) => self.deliver(envelope),

@@ -10,25 +10,28 @@ use super::Shard;
 impl<E: Environment> Shard<E> {
     pub(super) fn publish(&mut self) {
         self.turns += 1;
-        let metrics = &self.desk.metrics;
+        let metrics = &self.handler.metrics;
         let traffic = self.connections.traffic();
         let counters = self.driver.counters();
-        let rings = self.desk.mailboxes.rings();
+        let rings = self.handler.mailboxes.rings();
         for (cell, value) in [
             (const { Cell::of(Metric::ShardTurns) }, self.turns),
             (const { Cell::of(Metric::ConnectionsOpen) }, self.connections.count() as u64),
-            (const { Cell::of(Metric::ConnectionsUnauthenticated) }, self.connections.strangers() as u64),
+            (
+                const { Cell::of(Metric::ConnectionsUnauthenticated) },
+                self.connections.unauthenticated() as u64,
+            ),
             (const { Cell::of(Metric::BytesReceived) }, traffic.bytes_received),
             (const { Cell::of(Metric::BytesSent) }, traffic.bytes_sent),
             (const { Cell::of(Metric::EarlyAcknowledgements) }, traffic.early_acknowledgements),
             (const { Cell::of(Metric::Doorbells) }, rings),
             (const { Cell::of(Metric::IoSyscalls) }, counters.syscalls),
             (const { Cell::of(Metric::IoOperations) }, counters.operations),
-            (const { Cell::of(Metric::LogEventsLost) }, self.desk.log.lost()),
+            (const { Cell::of(Metric::LogEventsLost) }, self.handler.log.lost()),
         ] {
             metrics.set(cell, value);
         }
-        if let Some(registry) = &self.desk.registry {
+        if let Some(registry) = &self.handler.registry {
             let logins = registry.login_counts();
             metrics.set(const { Cell::of(Metric::SessionsOpen) }, registry.sessions() as u64);
             let submitted = self.first.as_ref().map_or(0, |first| first.from_python.times_full());
@@ -38,17 +41,17 @@ impl<E: Environment> Shard<E> {
             metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
             metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
         }
-        if let Some(commands) = &self.desk.metadata {
+        if let Some(commands) = &self.handler.metadata {
             let unconverged = commands.unconverged();
             metrics.set(const { Cell::of(Metric::MetadataAnswersUnconverged) }, unconverged);
         }
         self.publish_log();
         self.publish_space();
         self.publish_memory();
-        self.desk.measure_answered(|| self.driver.now());
+        self.handler.measure_answered(|| self.driver.now());
         // Rung every turn that left something for Python: a bell that is not slept on costs one load.
-        let told = self.desk.log.told();
-        let records = self.desk.registry.as_mut().is_some_and(|registry| registry.take_written());
+        let told = self.handler.log.told();
+        let records = self.handler.registry.as_mut().is_some_and(|registry| registry.take_written());
         if records || told != self.events_told {
             self.events_told = told;
             self.python_bell.ring();
@@ -56,15 +59,15 @@ impl<E: Environment> Shard<E> {
     }
 
     fn publish_log(&self) {
-        let metrics = &self.desk.metrics;
+        let metrics = &self.handler.metrics;
         let counts = self.log.counts();
         let disk = self.log.disk_figures();
         let (live_bytes, live_bytes_max) = disk.journal_live_bytes;
         let (damaged_partitions, damaged_ranges) = self.owned.damaged();
         for (cell, value) in [
             (const { Cell::of(Metric::PartitionRequestsWaiting) }, self.owned.waiting() as u64),
-            (const { Cell::of(Metric::MailboxEntriesWaiting) }, self.desk.mailboxes.waiting() as u64),
-            (const { Cell::of(Metric::PollsWaitingForMemory) }, self.desk.waiting_polls.count() as u64),
+            (const { Cell::of(Metric::MailboxEntriesWaiting) }, self.handler.mailboxes.waiting() as u64),
+            (const { Cell::of(Metric::PollsWaitingForMemory) }, self.handler.waiting_polls.count() as u64),
             (const { Cell::of(Metric::UnflushedBytes) }, disk.unflushed_bytes as u64),
             (const { Cell::of(Metric::SegmentWritesPutOff) }, counts.put_off),
             (const { Cell::of(Metric::GroupsOpen) }, disk.groups as u64),

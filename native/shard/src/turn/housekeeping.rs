@@ -37,8 +37,8 @@ impl Housekeeping {
         Self { due: now, traffic: 0, moved: 0, quiet: 0 }
     }
 
-    /// Books a period in which so many bytes were freed. Returns whether the allocator is to be asked: after a burst, when the
-    /// shard rests, or when much was freed at once.
+    /// Books a period in which so many bytes were freed. Returns whether the allocator is to be asked: after
+    /// a burst, when the shard rests, or when much was freed at once.
     fn period_ends(&mut self, traffic: u64, freed: u64) -> bool {
         let moved = traffic - self.traffic;
         self.traffic = traffic;
@@ -56,18 +56,18 @@ impl Housekeeping {
 impl<E: Environment> Shard<E> {
     /// Ages what is kept, once in a while.
     pub(super) fn keep_house(&mut self) {
-        if self.desk.now < self.housekeeping.due {
+        if self.handler.now < self.housekeeping.due {
             return;
         }
-        self.housekeeping.due = self.desk.now + PERIOD;
+        self.housekeeping.due = self.handler.now + PERIOD;
         let freed = self.connections.age_memory() + self.log.age_memory();
         let traffic = self.connections.traffic();
         if self.housekeeping.period_ends(traffic.bytes_received + traffic.bytes_sent, freed as u64) {
             ng_io::memory::release_free_pages();
         }
-        let metrics = &self.desk.metrics;
+        let metrics = &self.handler.metrics;
         for part in MemoryPart::ALL {
-            metrics.set(Cell::memory_budget(*part), self.desk.memory.of(*part) as u64);
+            metrics.set(Cell::memory_budget(*part), self.handler.memory.of(*part) as u64);
         }
         let spares = self.connections.spare_bytes() + self.log.memory_figures().spares;
         metrics.set(Cell::memory_used(MemoryPart::Spares), spares as u64);
@@ -79,11 +79,11 @@ impl<E: Environment> Shard<E> {
         for (part, bytes) in [
             (MemoryPart::PollCache, figures.poll_cache),
             (MemoryPart::PollReads, figures.poll_reads),
-            (MemoryPart::Replies, self.desk.replies.used()),
+            (MemoryPart::Replies, self.handler.replies.used()),
             (MemoryPart::Unflushed, figures.unflushed),
             (MemoryPart::Connections, self.connections.frame_bytes()),
         ] {
-            self.desk.metrics.set(Cell::memory_used(part), bytes as u64);
+            self.handler.metrics.set(Cell::memory_used(part), bytes as u64);
         }
     }
 }

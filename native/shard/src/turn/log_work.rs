@@ -1,24 +1,24 @@
 //! What a shard does for its log in a turn.
 
 use ng_io::Environment;
+use ng_mesh::forward;
+use ng_mesh::frame::EndedSession;
+use ng_replication::{LogAnswer, Outgoing, Ticket};
+use ng_session::log_ticket::LogCaller;
+use ng_session::registry::Registry;
 
 use super::Shard;
 use crate::ending::Ending;
-use crate::frame::EndedSession;
-use crate::log_ticket::Asking;
-use crate::register::Registry;
-use crate::route;
-use ng_replication::{LogAnswer, Outgoing, Ticket};
 
 impl<E: Environment> Shard<E> {
     /// Asks the log for what waits for it, turns it, and heeds what it says.
     pub(super) fn turn_log(&mut self) -> Result<(), Ending> {
-        if let Some(registry) = &mut self.desk.registry {
+        if let Some(registry) = &mut self.handler.registry {
             for (ticket, request) in registry.log_requests() {
                 self.log.request(ticket, request);
             }
         }
-        for (ticket, request) in std::mem::take(&mut self.desk.commands) {
+        for (ticket, request) in std::mem::take(&mut self.handler.commands) {
             self.log.request(ticket, request);
         }
         self.log.turn(&mut self.driver);
@@ -27,12 +27,12 @@ impl<E: Environment> Shard<E> {
         for outgoing in said {
             self.heed(outgoing)?;
         }
-        let ended = self.desk.registry.as_mut().map(Registry::take_ended).unwrap_or_default();
+        let ended = self.handler.registry.as_mut().map(Registry::take_ended).unwrap_or_default();
         for (shard, ended) in ended {
-            if shard == self.desk.id {
+            if shard == self.handler.id {
                 self.end_session(&ended);
             } else {
-                route::route_session_ended(&mut self.desk.mailboxes, shard, ended);
+                forward::route_session_ended(&mut self.handler.mailboxes, shard, ended);
             }
         }
         Ok(())
@@ -41,14 +41,14 @@ impl<E: Environment> Shard<E> {
     fn heed(&mut self, outgoing: Outgoing) -> Result<(), Ending> {
         match outgoing {
             Outgoing::Answer { ticket, answer } => self.log_answered(ticket, answer),
-            Outgoing::Polled { ticket, answer } => match Asking::of(ticket) {
-                Some((Asking::Partitions, ticket)) => self.polled(ticket, answer),
+            Outgoing::Polled { ticket, answer } => match LogCaller::of(ticket) {
+                Some((LogCaller::Partitions, ticket)) => self.polled(ticket, answer),
                 asking => unreachable!("only requests for partitions poll, not {asking:?}"),
             },
             Outgoing::Damaged { group, offset } => self.damage_met(group, offset),
             Outgoing::Fenced { group, fences } => self.fenced(group, &fences),
             Outgoing::Evicted(client) => {
-                let registry = self.desk.registry.as_mut();
+                let registry = self.handler.registry.as_mut();
                 registry.expect("sessions are on the first shard").evicted(client);
             }
             Outgoing::Cut { asker, end, .. } => self.cut_ended(asker, end),
@@ -56,7 +56,8 @@ impl<E: Environment> Shard<E> {
             Outgoing::Removed { group } => self.group_removed(group),
             Outgoing::RemovalFailed { group, error } => self.removal_failed(group, error),
             Outgoing::Fatal(fatal) => return Err(Ending::from(*fatal)),
-            // A group with one replica has no other to send to, to take a state from or to wait for; nobody watches.
+            // A group with one replica has no other to send to, to take a state from or to wait for; nobody
+            // watches.
             outgoing @ (Outgoing::Frame { .. }
             | Outgoing::Installed { .. }
             | Outgoing::Undecidable { .. }
@@ -66,18 +67,18 @@ impl<E: Environment> Shard<E> {
     }
 
     fn log_answered(&mut self, ticket: Ticket, answer: LogAnswer) {
-        let now = self.desk.now;
-        let addressed = match Asking::of(ticket) {
-            Some((Asking::Enrolments, ticket)) => {
+        let now = self.handler.now;
+        let addressed = match LogCaller::of(ticket) {
+            Some((LogCaller::LoginsInProgress, ticket)) => {
                 let passed_over = self.log.sessions_passed_over();
-                let registry = self.desk.registry.as_mut();
+                let registry = self.handler.registry.as_mut();
                 registry.and_then(|registry| registry.logged(Ticket(ticket), answer, passed_over))
             }
-            Some((Asking::Metadata, ticket)) => {
-                self.desk.metadata.as_mut().and_then(|commands| commands.logged(ticket, answer, now))
+            Some((LogCaller::Metadata, ticket)) => {
+                self.handler.metadata.as_mut().and_then(|commands| commands.logged(ticket, answer, now))
             }
-            Some((Asking::Partitions, ticket)) => return self.partition_answered(ticket, &answer),
-            Some((Asking::Purges, ticket)) => return self.purge_answered(ticket, &answer),
+            Some((LogCaller::Partitions, ticket)) => return self.partition_answered(ticket, &answer),
+            Some((LogCaller::Purges, ticket)) => return self.purge_answered(ticket, &answer),
             None => unreachable!("the log answers a ticket without a table: {ticket:?}"),
         };
         if let Some((shard, answer)) = addressed {
@@ -85,7 +86,8 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The client hears of it with its next request. The session may have been replaced on its connection meanwhile.
+    /// The client hears of it with its next request. The session may have been replaced on its connection
+    /// meanwhile.
     pub(super) fn end_session(&mut self, ended: &EndedSession) {
         if let Some(peer) = self.connections.peer_mut(ended.connection)
             && peer.bound.is_some_and(|bound| bound.session == ended.session)

@@ -1,7 +1,15 @@
-//! A shard as the owner of partitions: requests for them, from its own connections and from those of other shards.
+//! A shard as the owner of partitions: requests for them, from its own connections and from those of other
+//! shards.
 
 use ng_catalog::replies::PartitionFigures;
+use ng_control::reconcile_order::{ReconcileAnswers, ReconcileOp};
+use ng_control::shard_id::ShardId;
 use ng_io::Environment;
+use ng_mesh::frame::{Answer, ClientAnswer, PartitionAsk, PartitionRequest, Place};
+use ng_mesh::routes::Route;
+use ng_replication::{Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
+use ng_session::log_ticket::LogCaller;
+use ng_session::tickets::Tickets;
 use ng_storage::segments_file::Fence;
 use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, Rejection, offsets_body};
 use ng_wire::reply::{self, Confirmation};
@@ -13,13 +21,6 @@ use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 
 use super::Shard;
 use super::damaged::Damaged;
-use crate::frame::{Answer, ClientAnswer, PartitionAsk, PartitionRequest, Place};
-use crate::identity::ShardId;
-use crate::log_ticket::Asking;
-use crate::reconcile::{ReconcileAnswers, ReconcileOp};
-use crate::routes::Route;
-use crate::tickets::Tickets;
-use ng_replication::{Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticket};
 
 /// As whom the control plane asks the log of a partition. Nobody, which is zero, is not answered.
 const CONTROL_PLANE: u128 = u128::MAX;
@@ -89,7 +90,7 @@ impl Default for Owned {
 impl<E: Environment> Shard<E> {
     /// Serves what connections of this shard asked of its own partitions in this turn.
     pub(super) fn serve_own_partitions(&mut self) {
-        for request in std::mem::take(&mut self.desk.own_partitions) {
+        for request in std::mem::take(&mut self.handler.own_partitions) {
             self.serve_partition(*request);
         }
     }
@@ -137,7 +138,7 @@ impl<E: Environment> Shard<E> {
     /// Files who waits for an answer of the log. Without room it is told so.
     fn wait(&mut self, shard: ShardId, answer: Unanswered, place: Place) -> Option<Ticket> {
         match self.owned.waiting.file(Waiting { shard, answer, place }) {
-            Ok(ticket) => Some(Asking::Partitions.tag(ticket)),
+            Ok(ticket) => Some(LogCaller::Partitions.tag(ticket)),
             Err(Waiting { shard, answer, .. }) => {
                 self.answer_on(shard, answer.with(Answer::Denied(ErrorCode::TransientNotAccepted)));
                 None
@@ -167,7 +168,7 @@ impl<E: Environment> Shard<E> {
             Ok(polled) => Answer::Polled { partition: place.partition, polled: Box::new(polled) },
             Err(refusal) => {
                 if refusal.is_damage() {
-                    self.desk.metrics.add(const { Cell::of(Metric::DamagedPolls) }, 1);
+                    self.handler.metrics.add(const { Cell::of(Metric::DamagedPolls) }, 1);
                 }
                 Answer::Denied(refusal.status())
             }
@@ -178,17 +179,18 @@ impl<E: Environment> Shard<E> {
     /// A poll met damage. What is new is told to the control plane, which knows the names of the partition.
     pub(super) fn damage_met(&mut self, group: u64, offset: u64) {
         if self.owned.damaged.met(group, offset) {
-            self.desk.tell(Event::MessagesDamaged, [group, offset]);
+            self.handler.tell(Event::MessagesDamaged, [group, offset]);
         }
     }
 
-    /// These are the lost messages of a partition. What is new is told to the control plane, which reads the ranges.
+    /// These are the lost messages of a partition. What is new is told to the control plane, which reads the
+    /// ranges.
     pub(super) fn fenced(&mut self, group: u64, fences: &[Fence]) {
         let first = fences.first().map(|fence| fence.first_offset);
         if self.owned.damaged.fence(group, fences)
             && let Some(offset) = first
         {
-            self.desk.tell(Event::MessagesFenced, [group, offset]);
+            self.handler.tell(Event::MessagesFenced, [group, offset]);
         }
     }
 
@@ -224,7 +226,7 @@ impl<E: Environment> Shard<E> {
             level: ng_wire::replica::Level::Persisted,
             body: purge_generation.to_le_bytes().to_vec().into(),
         };
-        self.log.request(Asking::Purges.tag(ticket), request);
+        self.log.request(LogCaller::Purges.tag(ticket), request);
         None
     }
 
@@ -252,7 +254,7 @@ impl<E: Environment> Shard<E> {
 
     /// Tells every shard how a partition of this one stands.
     pub(super) fn publish_figures(&self, group: u64, figures: ng_replication::PartitionFigures) {
-        if let Some(route) = self.desk.routes.of(group).filter(|route| route.owner == self.desk.id) {
+        if let Some(route) = self.handler.routes.of(group).filter(|route| route.owner == self.handler.id) {
             let figures = PartitionFigures {
                 segments: u32::try_from(figures.segments).unwrap_or(u32::MAX),
                 current_offset: figures.current_offset,
@@ -265,7 +267,7 @@ impl<E: Environment> Shard<E> {
 
     /// The same, and what the shard holds in all with it.
     pub(super) fn publish_on(&self, route: &Route, figures: PartitionFigures) {
-        if let Some(totals) = self.desk.totals.get(self.desk.id.index()) {
+        if let Some(totals) = self.handler.totals.get(self.handler.id.index()) {
             totals.moved(route.figures.read(), figures);
         }
         route.figures.publish(figures);

@@ -1,12 +1,21 @@
-//! The metadata plane of a node: the first shard between its log, Python and the mirrors; every shard as a mirror and as one
-//! that obeys reconcile orders.
+//! The metadata plane of a node: the first shard between its log, Python and the mirrors; every shard as a
+//! mirror and as one that obeys reconcile orders.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ng_catalog::Catalog;
 use ng_catalog::replies::PartitionFigures;
+use ng_control::applied::Applied;
+use ng_control::reconcile_order::{ReconcileAnswers, ReconcileOp};
+use ng_control::record::Record;
+use ng_control::rows_update::RowsUpdate;
+use ng_control::shard_id::ShardId;
 use ng_io::{Environment, Instant};
+use ng_mesh::frame::{Orders, PlaneFrame, ReconcileReport, ShardFrame};
+use ng_mesh::routes::{PublishedFigures, Route};
+use ng_replication::Keeping;
+use ng_replication::owner::{METADATA, owner};
 use ng_vsr::Status;
 use ng_wire::primitive::{put_u8, put_u64};
 use ng_wire::table::exit_status::ExitStatus;
@@ -15,21 +24,13 @@ use ng_wire::table::record::ToPython;
 
 use super::Shard;
 use crate::ending::Ending;
-use crate::frame::{Orders, PlaneFrame, ShardFrame, ToldFates};
-use crate::identity::ShardId;
-use crate::metadata::{Applied, RowsUpdate};
 use crate::pending_builds::PendingBuilds;
-use crate::reconcile::{ReconcileAnswers, ReconcileOp};
-use crate::record::Record;
-use crate::routes::{PublishedFigures, Route};
-use ng_replication::Keeping;
-use ng_replication::owner::{METADATA, owner};
 
 /// Partitions of which the figures are told in one turn.
 const FIGURES_PER_TURN: usize = 256;
 
-/// Records that wait for room in the ring to Python. What Python has under way is far less; a defect that lets them grow
-/// ends the process before it takes the memory of the machine.
+/// Records that wait for room in the ring to Python. What Python has under way is far less; a defect that
+/// lets them grow ends the process before it takes the memory of the machine.
 const UNSENT_MAX: usize = 1 << 20;
 
 /// Groups told of in one record.
@@ -69,7 +70,8 @@ pub(super) struct OwnPlane {
     observed: bool,
     /// Groups that ended and whose end the control plane has not confirmed, and whether their files are gone.
     tombstones: BTreeMap<u64, bool>,
-    /// Orders for own groups that are carried out and not told yet. The group is beginning, or is being looked at.
+    /// Orders for own groups that are carried out and not told yet. The group is beginning, or is being
+    /// looked at.
     pending: PendingBuilds,
 }
 
@@ -106,12 +108,12 @@ impl<E: Environment> Shard<E> {
         self.own_plane.tombstones.extend(ending.iter().map(|group| (*group, false)));
         let open = self.log.partitions().map(|group| (group, true));
         let groups: Vec<(u64, bool)> = open.chain(ending.into_iter().map(|group| (group, false))).collect();
-        let shard = self.desk.id;
+        let shard = self.handler.id;
         if self.first.is_some() {
             self.tell_observed(shard, &groups);
         } else {
             let frame = ShardFrame::Plane(PlaneFrame::Observed { shard, groups });
-            self.desk.mailboxes.send(ShardId::FIRST, frame);
+            self.handler.mailboxes.send(ShardId::FIRST, frame);
         }
     }
 
@@ -121,9 +123,9 @@ impl<E: Environment> Shard<E> {
             if let Some(first) = &mut self.first {
                 first.plane.told = update.op;
             }
-            for shard in (1..self.desk.mailboxes.shards()).map(ShardId) {
+            for shard in (1..self.handler.mailboxes.shards()).map(ShardId) {
                 let frame = ShardFrame::Plane(PlaneFrame::Rows(update.clone()));
-                self.desk.mailboxes.send(shard, frame);
+                self.handler.mailboxes.send(shard, frame);
             }
             self.mirror(&update);
         }
@@ -131,10 +133,10 @@ impl<E: Environment> Shard<E> {
 
     fn mirror(&mut self, update: &RowsUpdate) {
         if update.fresh {
-            self.desk.catalog = Catalog::default();
+            self.handler.catalog = Catalog::default();
         }
-        let reach = self.desk.catalog.reach(&update.deltas);
-        self.desk
+        let reach = self.handler.catalog.reach(&update.deltas);
+        self.handler
             .catalog
             .fold(&update.deltas)
             .expect("the first shard folded the same changes into the same rows");
@@ -148,9 +150,9 @@ impl<E: Environment> Shard<E> {
 
     /// What a topic says about its messages holds for those of its partitions that live here.
     fn keep_topic(&mut self, stream: u32, topic: u32) {
-        let catalog = &self.desk.catalog;
+        let catalog = &self.handler.catalog;
         let Some(row) = catalog.topic(stream, topic) else { return };
-        let (shards, own) = (self.desk.mailboxes.shards(), self.desk.id.0);
+        let (shards, own) = (self.handler.mailboxes.shards(), self.handler.id.0);
         let partitions = u32::try_from(catalog.partitions_of(stream, topic).count()).unwrap_or(u32::MAX);
         let keeping = Keeping::of_topic(row.segment_size, row.message_expiry, row.max_topic_size, partitions);
         let groups = catalog.partitions_of(stream, topic).map(|(_, partition)| partition.group);
@@ -160,7 +162,7 @@ impl<E: Environment> Shard<E> {
     }
 
     fn hand_over_to_python(&mut self) {
-        let (Some(first), Some(registry)) = (&mut self.first, &mut self.desk.registry) else { return };
+        let (Some(first), Some(registry)) = (&mut self.first, &mut self.handler.registry) else { return };
         let sent = first.plane.unsent.iter().take_while(|bytes| registry.push_bytes(bytes).is_ok()).count();
         first.plane.unsent.drain(..sent);
         if !first.plane.unsent.is_empty()
@@ -183,7 +185,7 @@ impl<E: Environment> Shard<E> {
 
     /// Gives Python a record, now or as soon as there is room, behind all that wait already.
     pub(super) fn tell_python(&mut self, record: &Record<'_>) {
-        let (Some(first), Some(registry)) = (&mut self.first, &mut self.desk.registry) else { return };
+        let (Some(first), Some(registry)) = (&mut self.first, &mut self.handler.registry) else { return };
         if !first.plane.unsent.is_empty() || registry.push(record).is_err() {
             let mut bytes = Vec::new();
             record.write(&mut bytes);
@@ -194,8 +196,9 @@ impl<E: Environment> Shard<E> {
 
     fn answer_commands(&mut self) {
         let told = self.first.as_ref().map_or(0, |first| first.plane.told);
-        let now = self.desk.now;
-        let ready = self.desk.metadata.as_mut().map(|commands| commands.ready(told, now)).unwrap_or_default();
+        let now = self.handler.now;
+        let ready =
+            self.handler.metadata.as_mut().map(|commands| commands.ready(told, now)).unwrap_or_default();
         for (shard, answer) in ready {
             self.answer_on(shard, answer);
         }
@@ -205,17 +208,17 @@ impl<E: Environment> Shard<E> {
         match frame {
             PlaneFrame::Rows(update) => {
                 self.mirror(&update);
-                let (shard, op) = (self.desk.id, update.op);
+                let (shard, op) = (self.handler.id, update.op);
                 let frame = ShardFrame::Plane(PlaneFrame::Mirrored { shard, op });
-                self.desk.mailboxes.send(ShardId::FIRST, frame);
+                self.handler.mailboxes.send(ShardId::FIRST, frame);
             }
             PlaneFrame::Mirrored { shard, op } => {
-                if let Some(commands) = &mut self.desk.metadata {
+                if let Some(commands) = &mut self.handler.metadata {
                     commands.mirrored(shard, op);
                 }
             }
             PlaneFrame::Orders(orders) => self.obey(*orders),
-            PlaneFrame::Fates(told) => self.tell_fates(*told),
+            PlaneFrame::Reconciled(told) => self.tell_fates(*told),
             PlaneFrame::Observed { shard, groups } => self.tell_observed(shard, &groups),
             PlaneFrame::Cut { token, order } => self.cut(token, *order),
             PlaneFrame::CutEnded(told) => self.tell_cut(&told),
@@ -250,7 +253,7 @@ impl<E: Environment> Shard<E> {
 
     /// The control plane knows how many shards there are.
     pub(super) fn check_shard(&self, shard: ShardId) -> Result<(), Ending> {
-        if shard.0 < self.desk.mailboxes.shards() {
+        if shard.0 < self.handler.mailboxes.shards() {
             return Ok(());
         }
         let reason = format!("the control plane gave orders to shard {}, which there is not", shard.0);
@@ -282,11 +285,11 @@ impl<E: Environment> Shard<E> {
             (order, figures)
         };
         let orders = Orders { pass, orders: orders.into_iter().map(with_figures).collect() };
-        if shard == self.desk.id {
+        if shard == self.handler.id {
             self.obey(orders);
         } else {
             let frame = ShardFrame::Plane(PlaneFrame::Orders(Box::new(orders)));
-            self.desk.mailboxes.send(shard, frame);
+            self.handler.mailboxes.send(shard, frame);
         }
         Ok(())
     }
@@ -307,23 +310,23 @@ impl<E: Environment> Shard<E> {
         answers: &mut ReconcileAnswers,
     ) {
         let ReconcileOp { kind, group, .. } = order;
-        let shards = self.desk.mailboxes.shards();
+        let shards = self.handler.mailboxes.shards();
         let owner = ShardId(owner(group, shards));
-        let is_own = owner == self.desk.id;
+        let is_own = owner == self.handler.id;
         let outcome = match kind {
             ReconcileKind::InsertOwned => match self.begin_group(group, is_own) {
                 ReconcileOutcome::Done => return self.tell_when_ready(pass, order),
                 outcome => outcome,
             },
             ReconcileKind::InsertRouted => {
-                self.desk.routes.insert(group, Route { owner, figures: figures.unwrap_or_default() });
+                self.handler.routes.insert(group, Route { owner, figures: figures.unwrap_or_default() });
                 if is_own {
                     return self.tell_when_ready(pass, order);
                 }
                 ReconcileOutcome::Done
             }
             ReconcileKind::RemoveRouted => {
-                let route = self.desk.routes.remove(group);
+                let route = self.handler.routes.remove(group);
                 if let Some(route) = route.filter(|_| is_own) {
                     self.publish_on(&route, PartitionFigures::default());
                 }
@@ -352,19 +355,20 @@ impl<E: Environment> Shard<E> {
         ReconcileOutcome::Done
     }
 
-    /// An own group is to be ready before anybody hears that it is there: no request shall be turned away for its
-    /// beginning, and nobody see it emptier than it is.
+    /// An own group is to be ready before anybody hears that it is there: no request shall be turned away for
+    /// its beginning, and nobody see it emptier than it is.
     fn tell_when_ready(&mut self, pass: u64, order: ReconcileOp) {
-        self.own_plane.pending.add(order.group, pass, order.kind, self.desk.now);
+        self.own_plane.pending.add(order.group, pass, order.kind, self.handler.now);
     }
 
-    /// Tells which of the pending groups are ready now, or have failed, and every shard how those stand that changed.
+    /// Tells which of the pending groups are ready now, or have failed, and every shard how those stand that
+    /// changed.
     pub(super) fn tell_ready_groups(&mut self) {
         for (group, figures) in self.log.changed_figures(FIGURES_PER_TURN) {
             self.publish_figures(group, figures);
         }
         let mut pending = std::mem::take(&mut self.own_plane.pending);
-        let told = pending.settle(self.desk.now, |group, kind| self.is_ready(group, kind));
+        let told = pending.settle(self.handler.now, |group, kind| self.is_ready(group, kind));
         self.own_plane.pending = pending;
         for (pass, answers) in told {
             self.report(pass, answers);
@@ -395,7 +399,7 @@ impl<E: Environment> Shard<E> {
     /// The files of a tombstone are gone.
     pub(super) fn group_removed(&mut self, group: u64) {
         self.owned.emptied(group);
-        self.desk.trash.entry_came();
+        self.shortage.trash.entry_came();
         if let Some(gone) = self.own_plane.tombstones.get_mut(&group) {
             *gone = true;
             let mut answers = ReconcileAnswers::default();
@@ -418,16 +422,16 @@ impl<E: Environment> Shard<E> {
         if answers.is_empty() {
             return;
         }
-        let told = ToldFates { shard: self.desk.id, pass, answers };
+        let told = ReconcileReport { shard: self.handler.id, pass, answers };
         if self.first.is_some() {
             self.tell_fates(told);
         } else {
-            let frame = ShardFrame::Plane(PlaneFrame::Fates(Box::new(told)));
-            self.desk.mailboxes.send(ShardId::FIRST, frame);
+            let frame = ShardFrame::Plane(PlaneFrame::Reconciled(Box::new(told)));
+            self.handler.mailboxes.send(ShardId::FIRST, frame);
         }
     }
 
-    fn tell_fates(&mut self, ToldFates { shard, pass, answers }: ToldFates) {
+    fn tell_fates(&mut self, ReconcileReport { shard, pass, answers }: ReconcileReport) {
         let body = answers.into_bytes();
         self.tell_python(&Record {
             kind: ToPython::Reconciled.code(),

@@ -1,34 +1,34 @@
 //! Polls that waited for memory for their replies.
 
 use ng_io::Environment;
+use ng_session::request_handler::Resumed;
 
 use super::Shard;
-use crate::desk::Resumed;
 
 impl<E: Environment> Shard<E> {
-    /// Begins the polls for whose replies there is room now, and answers those that have waited for too long. Returns whether a
-    /// partition of this shard was asked.
+    /// Begins the polls for whose replies there is room now, and answers those that have waited for too long.
+    /// Returns whether a partition of this shard was asked.
     pub(super) fn resume_polls(&mut self) -> bool {
-        if self.desk.waiting_polls.count() == 0 {
+        if self.handler.waiting_polls.count() == 0 {
             return false;
         }
-        self.desk.replies.unsent = self.connections.unsent();
+        self.handler.replies.unsent = self.connections.unsent();
         for is_proven in [true, false] {
             loop {
-                match self.desk.resume_poll(is_proven, &mut self.connections) {
+                match self.handler.resume_poll(is_proven, &mut self.connections) {
                     Some(Resumed::Begun) => {}
                     Some(Resumed::Answered(answer)) => self.answer(answer),
                     None => break,
                 }
             }
         }
-        if self.desk.waiting_polls.reports_shortage(self.desk.now) {
-            self.connections.hurry_replies(self.desk.now, &self.driver);
+        if self.handler.waiting_polls.reports_shortage(self.handler.now) {
+            self.connections.hurry_replies(self.handler.now, &self.driver);
         }
         let stopping = self.stopping.began();
-        while let Some(answer) = self.desk.give_up_poll(stopping) {
+        while let Some(answer) = self.handler.give_up_poll(stopping) {
             self.answer(answer);
         }
-        !self.desk.own_partitions.is_empty()
+        !self.handler.own_partitions.is_empty()
     }
 }

@@ -1,14 +1,16 @@
-//! Lack of space as operators see it: in the log when it begins, while sends are refused for it, and when it ends.
+//! Lack of space as operators see it: in the log when it begins, while sends are refused for it, and when it
+//! ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ng_io::{Environment, Instant, IoError};
+use ng_replication::DiskFigures;
 use ng_wire::table::event::Event;
 use ng_wire::table::metric::{Cell, Metric};
 
 use super::Shard;
-use crate::trash::TrashFigures;
-use ng_replication::DiskFigures;
+use crate::trash::{TrashFigures, TrashLink};
 
 /// Producers refuse to be discouraged; the counter has every send, the log one line in this time.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
@@ -24,7 +26,10 @@ pub(super) struct Shortage {
     removal_told: Option<Instant>,
     removals_failing: bool,
     journal_stuck: bool,
-    trash: TrashFigures,
+    /// The way to the thread that empties the trash.
+    pub(super) trash: Arc<TrashLink>,
+    /// What it had done when it was looked at last.
+    trash_seen: TrashFigures,
 }
 
 /// What changed.
@@ -39,6 +44,10 @@ enum Change {
 }
 
 impl Shortage {
+    pub(super) fn new(trash: Arc<TrashLink>) -> Self {
+        Self { trash, ..Self::default() }
+    }
+
     /// Takes note of how many groups wait for space now.
     fn look(&mut self, waiting: usize, now: Instant) -> Option<Change> {
         match (self.since, waiting > 0) {
@@ -55,7 +64,8 @@ impl Shortage {
         }
     }
 
-    /// A send was refused; whether the log is to have a line now. Without a lack of space it was refused for something else.
+    /// A send was refused; whether the log is to have a line now. Without a lack of space it was refused for
+    /// something else.
     fn refuse(&mut self, now: Instant) -> Option<bool> {
         self.since?;
         self.refused += 1;
@@ -80,21 +90,22 @@ impl<E: Environment> Shard<E> {
     /// Says what changed since the last turn.
     pub(super) fn tend_space(&mut self) {
         let disk = self.log.disk_figures();
-        match self.shortage.look(disk.waits_for_space, self.desk.now) {
+        match self.shortage.look(disk.waits_for_space, self.handler.now) {
             Some(Change::Began) => {
-                self.desk.trash.shard_is_short(true);
-                self.desk.tell(Event::SpaceShort, [disk.waits_for_space as u64, disk.unflushed_bytes as u64]);
+                self.shortage.trash.shard_is_short(true);
+                self.handler
+                    .tell(Event::SpaceShort, [disk.waits_for_space as u64, disk.unflushed_bytes as u64]);
             }
             Some(Change::Ended { sends, millis }) => {
-                self.desk.trash.shard_is_short(false);
-                self.desk.tell(Event::SpaceRecovered, [millis, sends]);
+                self.shortage.trash.shard_is_short(false);
+                self.handler.tell(Event::SpaceRecovered, [millis, sends]);
             }
             None => {}
         }
         self.tend_journal(&disk);
         let failing = disk.waits_for_removals > 0;
         if !failing && std::mem::replace(&mut self.shortage.removals_failing, failing) {
-            self.desk.tell(Event::RemovalsRecovered, [0, 0]);
+            self.handler.tell(Event::RemovalsRecovered, [0, 0]);
         }
         self.shortage.removals_failing = failing;
         if self.first.is_some() {
@@ -108,42 +119,42 @@ impl<E: Environment> Shard<E> {
         if std::mem::replace(&mut self.shortage.journal_stuck, stuck) == stuck {
             return;
         }
-        self.desk.trash.shard_is_short(stuck);
+        self.shortage.trash.shard_is_short(stuck);
         match disk.journal_lack {
             Some(error) => {
                 let errno = error.errno().unsigned_abs().into();
-                self.desk.tell(Event::JournalStuck, [disk.journal_file_bytes, errno]);
+                self.handler.tell(Event::JournalStuck, [disk.journal_file_bytes, errno]);
             }
-            None => self.desk.tell(Event::JournalFreed, [disk.journal_files.into(), 0]),
+            None => self.handler.tell(Event::JournalFreed, [disk.journal_files.into(), 0]),
         }
     }
 
     /// The thread that empties the trash has no voice of its own: the first shard speaks for it.
     fn tend_trash(&mut self) {
-        let figures = self.desk.trash.figures();
-        let before = std::mem::replace(&mut self.shortage.trash, figures);
+        let figures = self.shortage.trash.figures();
+        let before = std::mem::replace(&mut self.shortage.trash_seen, figures);
         if before.failing == 0 && figures.failing > 0 {
-            self.desk.tell(Event::TrashFailed, [figures.errno, figures.bytes]);
+            self.handler.tell(Event::TrashFailed, [figures.errno, figures.bytes]);
         } else if before.failing > 0 && figures.failing == 0 {
-            self.desk.tell(Event::TrashRecovered, [figures.bytes, 0]);
+            self.handler.tell(Event::TrashRecovered, [figures.bytes, 0]);
         }
     }
 
     /// A send was turned away.
     pub(super) fn send_refused(&mut self) {
-        let Some(is_told) = self.shortage.refuse(self.desk.now) else { return };
-        self.desk.metrics.add(const { Cell::of(Metric::SendsRefusedForSpace) }, 1);
+        let Some(is_told) = self.shortage.refuse(self.handler.now) else { return };
+        self.handler.metrics.add(const { Cell::of(Metric::SendsRefusedForSpace) }, 1);
         if is_told {
             let waiting = self.log.disk_figures().waits_for_space as u64;
-            self.desk.tell(Event::SendsRefused, [self.shortage.refused, waiting]);
+            self.handler.tell(Event::SendsRefused, [self.shortage.refused, waiting]);
         }
     }
 
     /// Files of a group could not be removed.
     pub(super) fn removal_failed(&mut self, group: u64, error: IoError) {
         self.report_failed_removal(group);
-        if is_due(&mut self.shortage.removal_told, self.desk.now) {
-            self.desk.tell(Event::RemovalFailed, [group, error.errno().unsigned_abs().into()]);
+        if is_due(&mut self.shortage.removal_told, self.handler.now) {
+            self.handler.tell(Event::RemovalFailed, [group, error.errno().unsigned_abs().into()]);
         }
     }
 
@@ -151,7 +162,7 @@ impl<E: Environment> Shard<E> {
     pub(super) fn publish_space(&self) {
         let disk = self.log.disk_figures();
         let lacking = disk.journal_lack.map_or(0, |_| disk.journal_file_bytes);
-        let trash = if self.first.is_some() { self.shortage.trash } else { TrashFigures::default() };
+        let trash = if self.first.is_some() { self.shortage.trash_seen } else { TrashFigures::default() };
         for (cell, value) in [
             (const { Cell::of(Metric::TrashBytes) }, trash.bytes),
             (const { Cell::of(Metric::PartitionsWaitingForSpace) }, disk.waits_for_space as u64),
@@ -159,7 +170,7 @@ impl<E: Environment> Shard<E> {
             (const { Cell::of(Metric::JournalBytesLacking) }, lacking),
             (const { Cell::of(Metric::RemovalsFailing) }, disk.waits_for_removals as u64 + trash.failing),
         ] {
-            self.desk.metrics.set(cell, value);
+            self.handler.metrics.set(cell, value);
         }
     }
 }

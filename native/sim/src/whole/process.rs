@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use ng_control::settings::Settings;
 use ng_io::simulated::Random;
 use ng_io::{Environment as _, SimulatedEnvironment, Wait};
 use ng_shard::ending::Ending;
 use ng_shard::node;
-use ng_shard::settings::Settings;
 use ng_shard::unthreaded::Unthreaded;
 
 use super::python::Python;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use ng_control::record::{Drained, Record};
 use ng_io::simulated::Random;
 use ng_io::{Environment as _, SimulatedEnvironment};
 use ng_shard::port::{Port, SubmitError};
-use ng_shard::record::{Drained, Record};
 use ng_wire::primitive::{put_str32, put_u32, put_u64};
 use ng_wire::table::record::{FromPython, ToPython};
 

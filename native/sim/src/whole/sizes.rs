@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use ng_control::log_pace::LogPace;
+use ng_control::memory_parts::MemoryParts;
+use ng_control::settings::Settings;
 use ng_io::simulated::{Random, StreamWeather};
-use ng_shard::log_pace::LogPace;
-use ng_shard::memory_parts::MemoryParts;
-use ng_shard::settings::Settings;
 use ng_wire::table::setting::{Backend, ConsumerHold, EngineSettings};
 
 use super::process::Surroundings;

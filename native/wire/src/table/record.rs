@@ -1,4 +1,4 @@
-//! Records: what crosses between the engine and Python. How a record lies in bytes is said in `ng_shard::record`.
+//! Records: what crosses between the engine and Python. How a record lies in bytes is said in `ng_control::record`.
 
 use super::coded;
 

@@ -1,0 +1,19 @@
+//! Which shard.
+
+/// The place of a shard in its process, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShardId(pub u16);
+
+impl ShardId {
+    /// The shard that accepts connections and owns what exists once in a process: the client registry and the
+    /// ring to Python.
+    pub const FIRST: Self = Self(0);
+
+    /// No shard: what is about the node.
+    pub const NONE: Self = Self(u16::MAX);
+
+    /// Position in tables that have a row for each shard.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}

@@ -1,0 +1,71 @@
+//! Changes of streams, topics and partitions on their way to the log that takes them: that of the metadata,
+//! after what can be judged without knowing any of them, or that of a partition.
+
+use ng_mesh::frame::{Ask, PartitionAsk, Place};
+use ng_net::{ConnectionId, Peer};
+use ng_wire::frame::RequestHeader;
+use ng_wire::request::{
+    CreateStream, CreateTopic, DeleteSegments, PartitionsChange, StreamTarget, TopicTarget, UpdateStream,
+    UpdateTopic,
+};
+use ng_wire::table::command::Command;
+use ng_wire::table::error::ErrorCode;
+
+use super::reads::absent;
+use super::{Decision, RequestHandler};
+
+/// Looks at the body of a command that the metadata's log takes; nothing if it takes no such command.
+pub(super) fn check(command: Command, body: &[u8]) -> Option<Result<(), ErrorCode>> {
+    let checked = match command {
+        Command::CreateStream => CreateStream::decode(body).map(|body| body.check()),
+        Command::UpdateStream => UpdateStream::decode(body).map(|body| body.check()),
+        Command::DeleteStream | Command::PurgeStream => StreamTarget::decode(body).map(|_| Ok(())),
+        Command::CreateTopic => CreateTopic::decode(body).map(|body| body.check()),
+        Command::UpdateTopic => UpdateTopic::decode(body).map(|body| body.check()),
+        Command::DeleteTopic | Command::PurgeTopic => TopicTarget::decode(body).map(|_| Ok(())),
+        Command::CreatePartitions | Command::DeletePartitions => {
+            PartitionsChange::decode(body).map(|body| body.check())
+        }
+        _ => return None,
+    };
+    Some(checked.unwrap_or(Err(ErrorCode::InvalidCommand)))
+}
+
+impl RequestHandler {
+    /// Has the oldest segments of a partition deleted, by the shard that owns it.
+    pub(super) fn delete_segments(
+        &mut self,
+        id: ConnectionId,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Decision {
+        let Ok(DeleteSegments { target, partition, count }) = DeleteSegments::decode(body) else {
+            return Decision::Denied(ErrorCode::InvalidCommand);
+        };
+        let found = self.catalog.find_topic(target).and_then(|topic| {
+            let row = self.catalog.find_partition(&topic, partition)?;
+            let place = Place { stream: topic.stream, topic: topic.topic, partition, group: row.group };
+            Ok((place, topic.row.durability))
+        });
+        match found {
+            Ok((place, level)) => {
+                self.ask_partition(id, header, place, PartitionAsk::DeleteSegments { count, level })
+            }
+            Err(missing) => absent(missing, Command::DeleteSegments),
+        }
+    }
+
+    /// Sends a command that was looked at to the metadata's log.
+    pub(super) fn order(
+        &mut self,
+        id: ConnectionId,
+        peer: &Peer,
+        header: &RequestHeader,
+        command: Command,
+        body: &[u8],
+    ) -> Decision {
+        let Some(bound) = peer.bound else { return Decision::Denied(ErrorCode::Unauthenticated) };
+        let operation = command.row().operation;
+        self.ask(id, peer, header, Ask::Metadata { operation, bound, body: body.into() })
+    }
+}

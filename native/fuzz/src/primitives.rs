@@ -17,7 +17,12 @@ pub fn primitives(bytes: &[u8]) {
             Err(Malformed::Short { missing }) => assert!(missing > 0),
             Err(Malformed::EmptyName) => assert_eq!(rest[0], 0),
             Err(Malformed::NotUtf8) => assert!(str::from_utf8(&rest[..before - after]).is_err()),
-            Err(fault @ (Malformed::Trailing { .. } | Malformed::Value(_))) => {
+            Err(
+                fault @ (Malformed::Trailing { .. }
+                | Malformed::Value(_)
+                | Malformed::Repeated(_)
+                | Malformed::Long { .. }),
+            ) => {
                 assert_eq!(fault, Malformed::NotUtf8, "a field cannot meet this");
             }
         }

@@ -1,6 +1,7 @@
 //! What the bodies of requests must not be able to do to their decoders.
 
 use ng_wire::frame::HEADER_BYTES;
+use ng_wire::permissions::Permissions;
 use ng_wire::reply::evicted;
 use ng_wire::request::{
     CreateStream, CreateTopic, Credentials, DeleteOffset, DeleteSegments, FlushUnsaved, OPTIONS_MAX,
@@ -15,6 +16,7 @@ pub fn request_body(body: &[u8]) {
     assert_eq!(option_scope(body).is_ok(), matches!(body, [1..=3]));
     of_streams(body);
     of_messages(body);
+    of_users(body);
     register(body);
     register(&[&version::MAX.packed().to_le_bytes()[..], b"\x03sdk\x031.2", body].concat());
 }
@@ -57,6 +59,15 @@ fn of_messages(body: &[u8]) {
     if let Ok(send) = SendMessages::decode(body) {
         assert_eq!(&body[send.batch_start..], send.batch);
         assert!(send.check().is_err() || send.messages > 0);
+    }
+}
+
+/// A block of permissions is written as it was read.
+fn of_users(body: &[u8]) {
+    if let Ok(permissions) = Permissions::decode(body) {
+        let mut block = Vec::new();
+        permissions.put(&mut block);
+        assert_eq!(block, body);
     }
 }
 

@@ -11,6 +11,7 @@ pub mod batch;
 pub mod checksum;
 pub mod frame;
 pub mod hashed;
+pub mod permissions;
 pub mod primitive;
 pub mod replica;
 pub mod reply;

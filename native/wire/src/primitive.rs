@@ -26,6 +26,15 @@ pub enum Malformed {
     /// A discriminant has no meaning.
     #[error("{0} is not a value of this field")]
     Value(u32),
+    /// A number that may occur once occurs again.
+    #[error("{0} occurs twice")]
+    Repeated(u32),
+    /// A block is longer than any may be.
+    #[error("the block is longer than {most} bytes")]
+    Long {
+        /// The most bytes of such a block.
+        most: usize,
+    },
 }
 
 /// Reads fields from the front of a borrowed body; every length is held against what is left before it is

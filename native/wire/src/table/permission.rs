@@ -114,7 +114,64 @@ pub struct Grants {
     pub topic: &'static [TopicFlag],
 }
 
+/// The flags of [`Grants`] as masks, in which the bit of a flag is the one that its code numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Masks {
+    /// Of the flags that hold everywhere.
+    pub global: u16,
+    /// Of the flags of the stream.
+    pub stream: u16,
+    /// Of the flags of the topic.
+    pub topic: u16,
+}
+
+/// The masks of each requirement, by its code.
+const MASKS: [Masks; Requirement::ALL.len()] = {
+    let mut masks = [Masks { global: 0, stream: 0, topic: 0 }; Requirement::ALL.len()];
+    let mut at = 0;
+    while at < masks.len() {
+        let requirement = Requirement::ALL[at];
+        masks[requirement as usize] = requirement.grants().masks();
+        at += 1;
+    }
+    masks
+};
+
+impl Grants {
+    const fn masks(self) -> Masks {
+        let mut masks = Masks { global: 0, stream: 0, topic: 0 };
+        let mut at = 0;
+        while at < self.global.len() {
+            masks.global |= 1 << self.global[at].code();
+            at += 1;
+        }
+        at = 0;
+        while at < self.stream.len() {
+            masks.stream |= 1 << self.stream[at].code();
+            at += 1;
+        }
+        at = 0;
+        while at < self.topic.len() {
+            masks.topic |= 1 << self.topic[at].code();
+            at += 1;
+        }
+        masks
+    }
+}
+
 impl Requirement {
+    /// The flags that meet this requirement, as masks.
+    #[must_use]
+    pub const fn masks(self) -> Masks {
+        MASKS[self as usize]
+    }
+
+    /// Whether only a client with a session can meet it.
+    #[must_use]
+    pub const fn needs_session(self) -> bool {
+        !matches!(self, Self::Nothing | Self::Credentials)
+    }
+
     /// The flags that meet this requirement.
     #[must_use]
     pub const fn grants(self) -> Grants {

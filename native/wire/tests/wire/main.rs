@@ -5,6 +5,7 @@ mod corpus;
 mod golden;
 mod header;
 mod options;
+mod permissions;
 mod register;
 mod replies;
 mod requests;

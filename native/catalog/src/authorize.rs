@@ -1,18 +1,50 @@
 //! Who may do what.
 
+use std::collections::BTreeMap;
+
+use ng_wire::permissions::Permissions;
 use ng_wire::table::permission::Requirement;
+
+use crate::catalog::Catalog;
+use crate::rights::Rights;
 
 /// The user who may do everything.
 pub const ROOT: u32 = 0;
 
-/// Whether a client meets a requirement; `user` is the user of its session, if it has one. Until users have permissions,
-/// no one but [`ROOT`] holds a flag.
-#[must_use]
-pub const fn permits(user: Option<u32>, requirement: Requirement) -> bool {
-    match (requirement, user) {
-        (Requirement::Nothing | Requirement::Credentials, _) => true,
-        (_, None) => false,
-        (Requirement::Session, Some(_)) => true,
-        (_, Some(user)) => user == ROOT,
+/// The thing that a command is about, once it was found: a command on a missing thing is answered as such,
+/// whoever asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The node, all streams or all users.
+    Node,
+    /// A user.
+    User(u32),
+    /// A stream.
+    Stream(u32),
+    /// A topic, or something in it: its stream and its number there.
+    Topic(u32, u32),
+}
+
+/// The rights of every user.
+#[derive(Clone, Debug)]
+pub(crate) struct UserRights(BTreeMap<u32, Rights>);
+
+impl Default for UserRights {
+    /// Of root, the one user before there are rows of users.
+    fn default() -> Self {
+        Self(BTreeMap::from([(ROOT, Rights::compile(&Permissions::all()))]))
+    }
+}
+
+impl Catalog {
+    /// Whether a client meets a requirement on a target: the one rule for every command. `user` is the user of
+    /// its session, if it has one; a user whom the catalog does not know may do no more than a client without a
+    /// session.
+    #[must_use]
+    pub fn permits(&self, user: Option<u32>, requirement: Requirement, target: Target) -> bool {
+        match user.and_then(|user| Some((user, self.user_rights.0.get(&user)?))) {
+            Some((user, rights)) => rights.meet(user, requirement, target),
+            None => !requirement.needs_session(),
+        }
     }
 }

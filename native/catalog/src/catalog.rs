@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::authorize::UserRights;
 use crate::digest::Digest;
 use crate::name::RowName;
 use crate::rows::{Counters, PartitionRow, StreamRow, TopicRow};
@@ -14,6 +15,7 @@ pub struct Catalog {
     pub(crate) topics: BTreeMap<(u32, u32), TopicEntry>,
     pub(crate) partitions: BTreeMap<(u32, u32, u32), PartitionRow>,
     pub(crate) stream_ids: HashMap<RowName, u32>,
+    pub(crate) user_rights: UserRights,
     pub(crate) digest: Digest,
 }
 

@@ -22,15 +22,17 @@ mod reach;
 mod refusal;
 pub mod replies;
 mod resolve;
+mod rights;
 mod rows;
 pub mod snapshot;
 mod walk;
 
-pub use authorize::{ROOT, permits};
+pub use authorize::{ROOT, Target};
 pub use catalog::Catalog;
 pub use key::{KeyBytes, RowKey};
 pub use name::RowName;
 pub use reach::Reach;
 pub use refusal::{FoldRefusal, RowRefusal, SnapshotRefusal};
 pub use resolve::{Absence, Missing, TopicView};
+pub use rights::Rights;
 pub use rows::{Compression, Counters, PartitionRow, Row, RowRef, StreamRow, TopicRow};

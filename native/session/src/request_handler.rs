@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_catalog::{Catalog, permits};
+use ng_catalog::{Catalog, Target};
 use ng_io::{Instant, WallMicros};
 use ng_net::limits::UNAUTHENTICATED_FRAME_BYTES_MAX;
 use ng_net::{ConnectionId, FrameBody, Kept, Peer, Served, Service};
@@ -190,7 +190,8 @@ impl RequestHandler {
         if command == Command::Logout && peer.bound.is_none() {
             return Decision::body(Vec::new());
         }
-        if !permits(peer.bound.map(|bound| bound.user_id), command.row().requirement) {
+        let user = peer.bound.map(|bound| bound.user_id);
+        if !self.catalog.permits(user, command.row().requirement, Target::Node) {
             return Decision::Denied(ErrorCode::Unauthorized);
         }
         match command {
@@ -374,7 +375,7 @@ impl Decision {
 fn unauthenticated(header: &RequestHeader, command: Option<&Command>) -> Option<Decision> {
     match command {
         Some(Command::Logout) => None,
-        Some(command) if permits(None, command.row().requirement) => None,
+        Some(command) if !command.row().requirement.needs_session() => None,
         _ if Operation::from_code(header.operation) == Some(Operation::NonReplicated) => {
             Some(Decision::Denied(ErrorCode::Unauthenticated))
         }

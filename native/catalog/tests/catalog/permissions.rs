@@ -1,30 +1,30 @@
 //! Who may do what.
 
-use ng_catalog::{ROOT, permits};
+use ng_catalog::{Catalog, ROOT, Rights, Target};
+use ng_wire::permissions::{Permissions, StreamPermissions, TopicPermissions};
 use ng_wire::table::command::Command;
-use ng_wire::table::permission::{Grants, Requirement};
+use ng_wire::table::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
 
-const NO_FLAGS: Grants = Grants { global: &[], stream: &[], topic: &[] };
+const TARGETS: [Target; 4] = [Target::Node, Target::User(7), Target::Stream(3), Target::Topic(3, 4)];
 
 #[test]
-fn root_may_do_everything_and_other_users_what_needs_no_flag() {
+fn root_may_do_everything_and_an_unknown_user_nothing_that_needs_a_session() {
+    let catalog = Catalog::default();
     for requirement in Requirement::ALL.iter().copied() {
-        assert!(permits(Some(ROOT), requirement), "{}", requirement.name());
-        for user in [1, u32::MAX] {
-            assert_eq!(
-                permits(Some(user), requirement),
-                requirement.grants() == NO_FLAGS,
-                "{}",
-                requirement.name()
-            );
+        for target in TARGETS {
+            assert!(catalog.permits(Some(ROOT), requirement, target), "{}", requirement.name());
+            for user in [None, Some(1), Some(7), Some(u32::MAX)] {
+                let permitted = catalog.permits(user, requirement, target);
+                assert_eq!(permitted, !requirement.needs_session(), "{}", requirement.name());
+            }
         }
     }
 }
 
 #[test]
 fn without_a_session_a_client_may_ping_and_log_in() {
-    let open: Vec<Command> =
-        Command::ALL.iter().copied().filter(|command| permits(None, command.row().requirement)).collect();
+    let open = |command: &Command| !command.row().requirement.needs_session();
+    let open: Vec<Command> = Command::ALL.iter().copied().filter(open).collect();
     assert_eq!(
         open,
         [
@@ -35,4 +35,44 @@ fn without_a_session_a_client_may_ping_and_log_in() {
             Command::LoginRegisterWithToken
         ]
     );
+}
+
+#[test]
+fn entries_are_found_whatever_their_order() {
+    let topics = |numbers: [u32; 3]| {
+        numbers.map(|topic| TopicPermissions { topic, flags: 1 << TopicFlag::PollMessages.code() }).to_vec()
+    };
+    let stream = |stream, topics| StreamPermissions { stream, flags: 0, topics };
+    let streams = vec![stream(9, topics([5, 1, 3])), stream(2, vec![]), stream(5, topics([8, 7, 9]))];
+    let rights = Rights::compile(&Permissions { global: 0, streams });
+    let polls: Vec<_> = (0..10)
+        .flat_map(|stream| (0..10).map(move |topic| (stream, topic)))
+        .filter(|(stream, topic)| rights.meet(1, Requirement::PollMessages, Target::Topic(*stream, *topic)))
+        .collect();
+    assert_eq!(polls, [(5, 7), (5, 8), (5, 9), (9, 1), (9, 3), (9, 5)]);
+}
+
+#[test]
+fn a_flag_holds_where_it_was_granted() {
+    let flags = 1 << StreamFlag::ReadStream.code();
+    let stream = StreamPermissions { stream: 3, flags, topics: Vec::new() };
+    let rights = Rights::compile(&Permissions { global: 0, streams: vec![stream] });
+    for (target, expected) in TARGETS.into_iter().zip([false, false, true, true]) {
+        assert_eq!(rights.meet(1, Requirement::ReadTopics, target), expected, "{target:?}");
+    }
+    let everywhere = Permissions { global: 1 << GlobalFlag::ReadStreams.code(), streams: Vec::new() };
+    let rights = Rights::compile(&everywhere);
+    assert!(TARGETS.into_iter().all(|target| rights.meet(1, Requirement::ReadTopics, target)));
+}
+
+#[test]
+fn users_may_look_at_themselves() {
+    let rights = Rights::compile(&Permissions::default());
+    for requirement in Requirement::ALL.iter().copied() {
+        let of = |user| rights.meet(7, requirement, Target::User(user));
+        let anyone =
+            matches!(requirement, Requirement::Nothing | Requirement::Credentials | Requirement::Session);
+        let oneself = matches!(requirement, Requirement::ReadUsersOrSelf | Requirement::ManageUsersOrSelf);
+        assert_eq!((of(7), of(8)), (anyone || oneself, anyone), "{}", requirement.name());
+    }
 }

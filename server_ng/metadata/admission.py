@@ -1,16 +1,23 @@
 """What every op is asked, in this order: does its target exist, and may its sender do it."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from server_ng.metadata.ops import Op
+from server_ng.metadata.rights import ALL_PERMISSIONS, Rights, Target
 from server_ng.metadata.state import State, Stream, Topic
 from server_ng.wire.identifiers import Identifier
 from server_ng.wire.refusals import RefusedError
-from server_ng.wire.tables import ErrorCode
+from server_ng.wire.tables import COMMANDS, ErrorCode, Requirement
 
 __all__ = ["authorize", "stream_of", "topic_of"]
 
-_ROOT: Final = 0
+_RIGHTS: Final[Mapping[int, Rights]] = {0: Rights.compile(ALL_PERMISSIONS)}
+"""The rights of each user: until there are rows of users, root is the only one."""
+
+_REQUIREMENTS: Final[Mapping[int, Requirement]] = {
+    row.operation: row.requirement for row in COMMANDS if row.plane == "metadata"
+}
 
 
 def stream_of(state: State, identifier: Identifier) -> Stream:
@@ -30,7 +37,8 @@ def topic_of(state: State, stream: Identifier, topic: Identifier) -> tuple[Strea
     return parent, found
 
 
-def authorize(op: Op) -> None:
-    """Agrees that the sender may change streams and topics: so far root alone exists, and may everything."""
-    if op.user_id != _ROOT:
-        raise RefusedError(ErrorCode.UNAUTHORIZED, f"user {op.user_id} has no permission")
+def authorize(op: Op, target: Target) -> None:
+    """Agrees that the sender of an op meets its requirement on a target that was found."""
+    rights = _RIGHTS.get(op.user_id)
+    if rights is None or not rights.meet(op.user_id, _REQUIREMENTS[op.operation], target):
+        raise RefusedError(ErrorCode.UNAUTHORIZED, f"user {op.user_id} has no permission for {target}")

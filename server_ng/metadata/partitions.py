@@ -8,6 +8,7 @@ from server_ng.metadata.deltas import Delete, Put
 from server_ng.metadata.groups import mint
 from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.revision import next_revision, raised
+from server_ng.metadata.rights import Target
 from server_ng.metadata.rows import Counters, PartitionRow, partition_key, topic_key
 from server_ng.metadata.state import State, Stream, Topic
 from server_ng.wire.refusals import RefusedError
@@ -25,7 +26,7 @@ def create_partitions(state: State, op: Op) -> Outcome:
     request = CreatePartitions.decode(op.body)
     _check_count(request.count)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op)
+    authorize(op, Target(stream=stream.id, topic=topic.id))
     first = len(topic.partitions)
     if first + request.count > PARTITIONS_MAX:
         raise RefusedError(ErrorCode.PARTITION_ID_SPACE_EXHAUSTED, f"{first} partitions, and {request.count}")
@@ -41,7 +42,7 @@ def delete_partitions(state: State, op: Op) -> Outcome:
     request = DeletePartitions.decode(op.body)
     _check_count(request.count)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op)
+    authorize(op, Target(stream=stream.id, topic=topic.id))
     end = len(topic.partitions)
     if request.count > end:
         raise RefusedError(ErrorCode.INVALID_PARTITIONS_COUNT, f"{request.count} partitions of {end}")

@@ -7,6 +7,7 @@ from server_ng.metadata.deltas import Delete, Put
 from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.partitions import purged
 from server_ng.metadata.revision import raised
+from server_ng.metadata.rights import NODE, Target
 from server_ng.metadata.rows import StreamRow, stream_key
 from server_ng.metadata.state import State, Stream
 from server_ng.wire.options import Option
@@ -21,7 +22,7 @@ def create_stream(state: State, op: Op) -> Outcome:
     """A new stream in the lowest free slot."""
     request = CreateStream.decode(op.body)
     _refuse_options(request.options)
-    authorize(op)
+    authorize(op, NODE)
     _check_name(state, request.name)
     number = state.slots.lowest_free()
     if number is None:
@@ -36,7 +37,7 @@ def update_stream(state: State, op: Op) -> Outcome:
     request = UpdateStream.decode(op.body)
     _refuse_options(request.options)
     stream = stream_of(state, request.stream)
-    authorize(op)
+    authorize(op, Target(stream=stream.id))
     _check_name(state, request.name, stream)
     row = stream.row._replace(name=request.name)
     return Outcome(deltas=(Put(stream_key(stream.id), row.encode()),))
@@ -45,7 +46,7 @@ def update_stream(state: State, op: Op) -> Outcome:
 def delete_stream(state: State, op: Op) -> Outcome:
     """No stream, and nothing of what was in it."""
     stream = stream_of(state, DeleteStream.decode(op.body).stream)
-    authorize(op)
+    authorize(op, Target(stream=stream.id))
     deltas = (Delete(stream_key(stream.id)),)
     if not any(topic.partitions for topic in stream.topics.values()):
         return Outcome(deltas=deltas)
@@ -55,7 +56,7 @@ def delete_stream(state: State, op: Op) -> Outcome:
 def purge_stream(state: State, op: Op) -> Outcome:
     """Every partition of a stream begins anew."""
     stream = stream_of(state, PurgeStream.decode(op.body).stream)
-    authorize(op)
+    authorize(op, Target(stream=stream.id))
     return purged(state.counters, stream, stream.in_order())
 
 

@@ -425,6 +425,102 @@ class EvictionReason(IntEnum):
     """The body of the login cannot be read, or the login is of a retired kind."""
 
 
+class Requirement(IntEnum):
+    """What a command asks of its sender."""
+
+    NOTHING = 0
+    """Nothing: strangers may."""
+    CREDENTIALS = 1
+    """Credentials in the body."""
+    SESSION = 2
+    """A session."""
+    READ_SERVERS = 3
+    """Sight of servers."""
+    READ_USERS = 4
+    """Sight of users."""
+    READ_USERS_OR_SELF = 5
+    """Sight of users, unless the user is one's own."""
+    MANAGE_USERS = 6
+    """Power over users."""
+    MANAGE_USERS_OR_SELF = 7
+    """Power over users, unless the user is one's own."""
+    READ_STREAMS = 8
+    """Sight of every stream."""
+    READ_STREAM = 9
+    """Sight of the stream."""
+    MANAGE_STREAMS = 10
+    """Power over every stream."""
+    MANAGE_STREAM = 11
+    """Power over the stream."""
+    READ_TOPICS = 12
+    """Sight of every topic of the stream."""
+    READ_TOPIC = 13
+    """Sight of the topic."""
+    MANAGE_TOPICS = 14
+    """Power over every topic of the stream."""
+    MANAGE_TOPIC = 15
+    """Power over the topic."""
+    POLL_MESSAGES = 16
+    """Polling from the topic."""
+    SEND_MESSAGES = 17
+    """Sending to the topic."""
+
+
+class GlobalFlag(IntFlag):
+    """Flags that a user holds everywhere, in the order of a permission block."""
+
+    MANAGE_SERVERS = 1
+    """Act on servers."""
+    READ_SERVERS = 2
+    """Look at servers."""
+    MANAGE_USERS = 4
+    """Act on users."""
+    READ_USERS = 8
+    """Look at users."""
+    MANAGE_STREAMS = 16
+    """Act on every stream."""
+    READ_STREAMS = 32
+    """Look at every stream."""
+    MANAGE_TOPICS = 64
+    """Act on every topic."""
+    READ_TOPICS = 128
+    """Look at every topic."""
+    POLL_MESSAGES = 256
+    """Poll from every topic."""
+    SEND_MESSAGES = 512
+    """Send to every topic."""
+
+
+class StreamFlag(IntFlag):
+    """Flags that a user holds in a stream, in the order of a permission block."""
+
+    MANAGE_STREAM = 1
+    """Act on the stream."""
+    READ_STREAM = 2
+    """Look at the stream."""
+    MANAGE_TOPICS = 4
+    """Act on every topic of the stream."""
+    READ_TOPICS = 8
+    """Look at every topic of the stream."""
+    POLL_MESSAGES = 16
+    """Poll from every topic of the stream."""
+    SEND_MESSAGES = 32
+    """Send to every topic of the stream."""
+
+
+class TopicFlag(IntFlag):
+    """Flags that a user holds in a topic, in the order of a permission block."""
+
+    MANAGE_TOPIC = 1
+    """Act on the topic."""
+    READ_TOPIC = 2
+    """Look at the topic."""
+    POLL_MESSAGES = 4
+    """Poll from the topic."""
+    SEND_MESSAGES = 8
+    """Send to the topic."""
+
+
 class Transport(IntEnum):
     """How a client reached the server."""
 
@@ -895,18 +991,17 @@ class CommandRow:
     name: str
     operation: Operation
     plane: Literal["local", "metadata", "partition", "register"]
-    permission: str
+    requirement: Requirement
 
 
 @dataclass(frozen=True, slots=True)
-class PermissionRow:
+class RequirementRow:
     """A requirement of commands and the flags of which any one meets it."""
 
-    name: str
-    sentence: str
-    global_flags: tuple[str, ...]
-    stream_flags: tuple[str, ...]
-    topic_flags: tuple[str, ...]
+    requirement: Requirement
+    global_flags: tuple[GlobalFlag, ...]
+    stream_flags: tuple[StreamFlag, ...]
+    topic_flags: tuple[TopicFlag, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -969,285 +1064,402 @@ class TopicOptionRow:
 
 
 COMMANDS: Final[tuple[CommandRow, ...]] = (
-    CommandRow(Command.PING, "ping", Operation.NON_REPLICATED, "local", "nothing"),
-    CommandRow(Command.STATS, "stats", Operation.NON_REPLICATED, "local", "read_servers"),
-    CommandRow(Command.SNAPSHOT, "snapshot", Operation.NON_REPLICATED, "local", "read_servers"),
-    CommandRow(Command.CLUSTER_METADATA, "cluster.metadata", Operation.NON_REPLICATED, "local", "session"),
-    CommandRow(Command.DESCRIBE_OPTIONS, "options.describe", Operation.NON_REPLICATED, "local", "session"),
+    CommandRow(Command.PING, "ping", Operation.NON_REPLICATED, "local", Requirement.NOTHING),
+    CommandRow(Command.STATS, "stats", Operation.NON_REPLICATED, "local", Requirement.READ_SERVERS),
+    CommandRow(Command.SNAPSHOT, "snapshot", Operation.NON_REPLICATED, "local", Requirement.READ_SERVERS),
+    CommandRow(
+        Command.CLUSTER_METADATA,
+        "cluster.metadata",
+        Operation.NON_REPLICATED,
+        "local",
+        Requirement.SESSION,
+    ),
+    CommandRow(
+        Command.DESCRIBE_OPTIONS,
+        "options.describe",
+        Operation.NON_REPLICATED,
+        "local",
+        Requirement.SESSION,
+    ),
     CommandRow(
         Command.ATTACH_CONSUMER_SESSION,
         "consumer_session.attach",
         Operation.NON_REPLICATED,
         "local",
-        "session",
+        Requirement.SESSION,
     ),
-    CommandRow(Command.GET_ME, "me", Operation.NON_REPLICATED, "local", "session"),
-    CommandRow(Command.GET_CLIENT, "client.get", Operation.NON_REPLICATED, "local", "read_servers"),
-    CommandRow(Command.GET_CLIENTS, "client.list", Operation.NON_REPLICATED, "local", "read_servers"),
-    CommandRow(Command.GET_USER, "user.get", Operation.NON_REPLICATED, "local", "read_users_or_self"),
-    CommandRow(Command.GET_USERS, "user.list", Operation.NON_REPLICATED, "local", "read_users"),
-    CommandRow(Command.CREATE_USER, "user.create", Operation.CREATE_USER, "metadata", "manage_users"),
-    CommandRow(Command.DELETE_USER, "user.delete", Operation.DELETE_USER, "metadata", "manage_users"),
-    CommandRow(Command.UPDATE_USER, "user.update", Operation.UPDATE_USER, "metadata", "manage_users"),
+    CommandRow(Command.GET_ME, "me", Operation.NON_REPLICATED, "local", Requirement.SESSION),
+    CommandRow(Command.GET_CLIENT, "client.get", Operation.NON_REPLICATED, "local", Requirement.READ_SERVERS),
+    CommandRow(
+        Command.GET_CLIENTS,
+        "client.list",
+        Operation.NON_REPLICATED,
+        "local",
+        Requirement.READ_SERVERS,
+    ),
+    CommandRow(
+        Command.GET_USER,
+        "user.get",
+        Operation.NON_REPLICATED,
+        "local",
+        Requirement.READ_USERS_OR_SELF,
+    ),
+    CommandRow(Command.GET_USERS, "user.list", Operation.NON_REPLICATED, "local", Requirement.READ_USERS),
+    CommandRow(
+        Command.CREATE_USER,
+        "user.create",
+        Operation.CREATE_USER,
+        "metadata",
+        Requirement.MANAGE_USERS,
+    ),
+    CommandRow(
+        Command.DELETE_USER,
+        "user.delete",
+        Operation.DELETE_USER,
+        "metadata",
+        Requirement.MANAGE_USERS,
+    ),
+    CommandRow(
+        Command.UPDATE_USER,
+        "user.update",
+        Operation.UPDATE_USER,
+        "metadata",
+        Requirement.MANAGE_USERS,
+    ),
     CommandRow(
         Command.UPDATE_PERMISSIONS,
         "user.permissions",
         Operation.UPDATE_PERMISSIONS,
         "metadata",
-        "manage_users",
+        Requirement.MANAGE_USERS,
     ),
     CommandRow(
         Command.CHANGE_PASSWORD,
         "user.password",
         Operation.CHANGE_PASSWORD,
         "metadata",
-        "manage_users_or_self",
+        Requirement.MANAGE_USERS_OR_SELF,
     ),
-    CommandRow(Command.LOGIN_USER, "user.login", Operation.NON_REPLICATED, "local", "credentials"),
-    CommandRow(Command.LOGOUT, "user.logout", Operation.LOGOUT, "metadata", "session"),
-    CommandRow(Command.LOGIN_REGISTER, "user.login_register", Operation.REGISTER, "register", "credentials"),
+    CommandRow(Command.LOGIN_USER, "user.login", Operation.NON_REPLICATED, "local", Requirement.CREDENTIALS),
+    CommandRow(Command.LOGOUT, "user.logout", Operation.LOGOUT, "metadata", Requirement.SESSION),
+    CommandRow(
+        Command.LOGIN_REGISTER,
+        "user.login_register",
+        Operation.REGISTER,
+        "register",
+        Requirement.CREDENTIALS,
+    ),
     CommandRow(
         Command.GET_PERSONAL_ACCESS_TOKENS,
         "personal_access_token.list",
         Operation.NON_REPLICATED,
         "local",
-        "session",
+        Requirement.SESSION,
     ),
     CommandRow(
         Command.CREATE_PERSONAL_ACCESS_TOKEN,
         "personal_access_token.create",
         Operation.CREATE_PERSONAL_ACCESS_TOKEN,
         "metadata",
-        "session",
+        Requirement.SESSION,
     ),
     CommandRow(
         Command.DELETE_PERSONAL_ACCESS_TOKEN,
         "personal_access_token.delete",
         Operation.DELETE_PERSONAL_ACCESS_TOKEN,
         "metadata",
-        "session",
+        Requirement.SESSION,
     ),
     CommandRow(
         Command.LOGIN_WITH_PERSONAL_ACCESS_TOKEN,
         "personal_access_token.login",
         Operation.NON_REPLICATED,
         "local",
-        "credentials",
+        Requirement.CREDENTIALS,
     ),
     CommandRow(
         Command.LOGIN_REGISTER_WITH_TOKEN,
         "user.login_register_with_pat",
         Operation.REGISTER,
         "register",
-        "credentials",
+        Requirement.CREDENTIALS,
     ),
-    CommandRow(Command.POLL_MESSAGES, "message.poll", Operation.NON_REPLICATED, "local", "poll_messages"),
-    CommandRow(Command.SEND_MESSAGES, "message.send", Operation.SEND_MESSAGES, "partition", "send_messages"),
+    CommandRow(
+        Command.POLL_MESSAGES,
+        "message.poll",
+        Operation.NON_REPLICATED,
+        "local",
+        Requirement.POLL_MESSAGES,
+    ),
+    CommandRow(
+        Command.SEND_MESSAGES,
+        "message.send",
+        Operation.SEND_MESSAGES,
+        "partition",
+        Requirement.SEND_MESSAGES,
+    ),
     CommandRow(
         Command.FLUSH_UNSAVED_BUFFER,
         "message.flush_unsaved_buffer",
         Operation.NON_REPLICATED,
         "local",
-        "session",
+        Requirement.SESSION,
     ),
     CommandRow(
         Command.POLL_ROUTING,
         "message.poll_routing",
         Operation.NON_REPLICATED,
         "local",
-        "poll_messages",
+        Requirement.POLL_MESSAGES,
     ),
     CommandRow(
         Command.POLL_PRIMARY,
         "message.poll_primary",
         Operation.NON_REPLICATED,
         "local",
-        "poll_messages",
+        Requirement.POLL_MESSAGES,
     ),
     CommandRow(
         Command.GET_CONSUMER_OFFSET,
         "consumer_offset.get",
         Operation.NON_REPLICATED,
         "local",
-        "poll_messages",
+        Requirement.POLL_MESSAGES,
     ),
     CommandRow(
         Command.STORE_CONSUMER_OFFSET,
         "consumer_offset.store",
         Operation.STORE_CONSUMER_OFFSET,
         "partition",
-        "poll_messages",
+        Requirement.POLL_MESSAGES,
     ),
     CommandRow(
         Command.DELETE_CONSUMER_OFFSET,
         "consumer_offset.delete",
         Operation.DELETE_CONSUMER_OFFSET,
         "partition",
-        "poll_messages",
+        Requirement.POLL_MESSAGES,
     ),
     CommandRow(
         Command.OFFSET_ROUTING,
         "consumer_offset.routing",
         Operation.NON_REPLICATED,
         "local",
-        "poll_messages",
+        Requirement.POLL_MESSAGES,
     ),
-    CommandRow(Command.GET_STREAM, "stream.get", Operation.NON_REPLICATED, "local", "read_stream"),
-    CommandRow(Command.GET_STREAMS, "stream.list", Operation.NON_REPLICATED, "local", "read_streams"),
-    CommandRow(Command.CREATE_STREAM, "stream.create", Operation.CREATE_STREAM, "metadata", "manage_streams"),
-    CommandRow(Command.DELETE_STREAM, "stream.delete", Operation.DELETE_STREAM, "metadata", "manage_stream"),
-    CommandRow(Command.UPDATE_STREAM, "stream.update", Operation.UPDATE_STREAM, "metadata", "manage_stream"),
-    CommandRow(Command.PURGE_STREAM, "stream.purge", Operation.PURGE_STREAM, "metadata", "manage_stream"),
-    CommandRow(Command.GET_TOPIC, "topic.get", Operation.NON_REPLICATED, "local", "read_topic"),
-    CommandRow(Command.GET_TOPICS, "topic.list", Operation.NON_REPLICATED, "local", "read_topics"),
-    CommandRow(Command.CREATE_TOPIC, "topic.create", Operation.CREATE_TOPIC, "metadata", "manage_topics"),
-    CommandRow(Command.DELETE_TOPIC, "topic.delete", Operation.DELETE_TOPIC, "metadata", "manage_topic"),
-    CommandRow(Command.UPDATE_TOPIC, "topic.update", Operation.UPDATE_TOPIC, "metadata", "manage_topic"),
-    CommandRow(Command.PURGE_TOPIC, "topic.purge", Operation.PURGE_TOPIC, "metadata", "manage_topic"),
+    CommandRow(Command.GET_STREAM, "stream.get", Operation.NON_REPLICATED, "local", Requirement.READ_STREAM),
+    CommandRow(
+        Command.GET_STREAMS,
+        "stream.list",
+        Operation.NON_REPLICATED,
+        "local",
+        Requirement.READ_STREAMS,
+    ),
+    CommandRow(
+        Command.CREATE_STREAM,
+        "stream.create",
+        Operation.CREATE_STREAM,
+        "metadata",
+        Requirement.MANAGE_STREAMS,
+    ),
+    CommandRow(
+        Command.DELETE_STREAM,
+        "stream.delete",
+        Operation.DELETE_STREAM,
+        "metadata",
+        Requirement.MANAGE_STREAM,
+    ),
+    CommandRow(
+        Command.UPDATE_STREAM,
+        "stream.update",
+        Operation.UPDATE_STREAM,
+        "metadata",
+        Requirement.MANAGE_STREAM,
+    ),
+    CommandRow(
+        Command.PURGE_STREAM,
+        "stream.purge",
+        Operation.PURGE_STREAM,
+        "metadata",
+        Requirement.MANAGE_STREAM,
+    ),
+    CommandRow(Command.GET_TOPIC, "topic.get", Operation.NON_REPLICATED, "local", Requirement.READ_TOPIC),
+    CommandRow(Command.GET_TOPICS, "topic.list", Operation.NON_REPLICATED, "local", Requirement.READ_TOPICS),
+    CommandRow(
+        Command.CREATE_TOPIC,
+        "topic.create",
+        Operation.CREATE_TOPIC,
+        "metadata",
+        Requirement.MANAGE_TOPICS,
+    ),
+    CommandRow(
+        Command.DELETE_TOPIC,
+        "topic.delete",
+        Operation.DELETE_TOPIC,
+        "metadata",
+        Requirement.MANAGE_TOPIC,
+    ),
+    CommandRow(
+        Command.UPDATE_TOPIC,
+        "topic.update",
+        Operation.UPDATE_TOPIC,
+        "metadata",
+        Requirement.MANAGE_TOPIC,
+    ),
+    CommandRow(
+        Command.PURGE_TOPIC,
+        "topic.purge",
+        Operation.PURGE_TOPIC,
+        "metadata",
+        Requirement.MANAGE_TOPIC,
+    ),
     CommandRow(
         Command.CREATE_PARTITIONS,
         "partition.create",
         Operation.CREATE_PARTITIONS,
         "metadata",
-        "manage_topic",
+        Requirement.MANAGE_TOPIC,
     ),
     CommandRow(
         Command.DELETE_PARTITIONS,
         "partition.delete",
         Operation.DELETE_PARTITIONS,
         "metadata",
-        "manage_topic",
+        Requirement.MANAGE_TOPIC,
     ),
     CommandRow(
         Command.DELETE_SEGMENTS,
         "segment.delete",
         Operation.DELETE_SEGMENTS,
         "metadata",
-        "manage_topic",
+        Requirement.MANAGE_TOPIC,
     ),
     CommandRow(
         Command.GET_CONSUMER_GROUP,
         "consumer_group.get",
         Operation.NON_REPLICATED,
         "local",
-        "read_topic",
+        Requirement.READ_TOPIC,
     ),
     CommandRow(
         Command.GET_CONSUMER_GROUPS,
         "consumer_group.list",
         Operation.NON_REPLICATED,
         "local",
-        "read_topic",
+        Requirement.READ_TOPIC,
     ),
     CommandRow(
         Command.CREATE_CONSUMER_GROUP,
         "consumer_group.create",
         Operation.CREATE_CONSUMER_GROUP,
         "metadata",
-        "read_topic",
+        Requirement.READ_TOPIC,
     ),
     CommandRow(
         Command.DELETE_CONSUMER_GROUP,
         "consumer_group.delete",
         Operation.DELETE_CONSUMER_GROUP,
         "metadata",
-        "read_topic",
+        Requirement.READ_TOPIC,
     ),
     CommandRow(
         Command.JOIN_CONSUMER_GROUP,
         "consumer_group.join",
         Operation.JOIN_CONSUMER_GROUP,
         "metadata",
-        "read_topic",
+        Requirement.READ_TOPIC,
     ),
     CommandRow(
         Command.LEAVE_CONSUMER_GROUP,
         "consumer_group.leave",
         Operation.LEAVE_CONSUMER_GROUP,
         "metadata",
-        "read_topic",
+        Requirement.READ_TOPIC,
     ),
     CommandRow(
         Command.SYNC_CONSUMER_GROUP,
         "consumer_group.sync",
         Operation.NON_REPLICATED,
         "local",
-        "session",
+        Requirement.SESSION,
     ),
 )
 
-PERMISSIONS: Final[tuple[PermissionRow, ...]] = (
-    PermissionRow("nothing", "Nothing: strangers may.", (), (), ()),
-    PermissionRow("credentials", "Credentials in the body.", (), (), ()),
-    PermissionRow("session", "A session.", (), (), ()),
-    PermissionRow("read_servers", "Sight of servers.", ("manage_servers", "read_servers"), (), ()),
-    PermissionRow("read_users", "Sight of users.", ("manage_users", "read_users"), (), ()),
-    PermissionRow(
-        "read_users_or_self",
-        "Sight of users, unless the user is one's own.",
-        ("manage_users", "read_users"),
-        (),
-        (),
-    ),
-    PermissionRow("manage_users", "Power over users.", ("manage_users",), (), ()),
-    PermissionRow(
-        "manage_users_or_self",
-        "Power over users, unless the user is one's own.",
-        ("manage_users",),
-        (),
+REQUIREMENTS: Final[tuple[RequirementRow, ...]] = (
+    RequirementRow(Requirement.NOTHING, (), (), ()),
+    RequirementRow(Requirement.CREDENTIALS, (), (), ()),
+    RequirementRow(Requirement.SESSION, (), (), ()),
+    RequirementRow(Requirement.READ_SERVERS, (GlobalFlag.MANAGE_SERVERS, GlobalFlag.READ_SERVERS), (), ()),
+    RequirementRow(Requirement.READ_USERS, (GlobalFlag.MANAGE_USERS, GlobalFlag.READ_USERS), (), ()),
+    RequirementRow(Requirement.READ_USERS_OR_SELF, (GlobalFlag.MANAGE_USERS, GlobalFlag.READ_USERS), (), ()),
+    RequirementRow(Requirement.MANAGE_USERS, (GlobalFlag.MANAGE_USERS,), (), ()),
+    RequirementRow(Requirement.MANAGE_USERS_OR_SELF, (GlobalFlag.MANAGE_USERS,), (), ()),
+    RequirementRow(Requirement.READ_STREAMS, (GlobalFlag.MANAGE_STREAMS, GlobalFlag.READ_STREAMS), (), ()),
+    RequirementRow(
+        Requirement.READ_STREAM,
+        (GlobalFlag.MANAGE_STREAMS, GlobalFlag.READ_STREAMS),
+        (StreamFlag.MANAGE_STREAM, StreamFlag.READ_STREAM),
         (),
     ),
-    PermissionRow("read_streams", "Sight of every stream.", ("manage_streams", "read_streams"), (), ()),
-    PermissionRow(
-        "read_stream",
-        "Sight of the stream.",
-        ("manage_streams", "read_streams"),
-        ("manage_stream", "read_stream"),
+    RequirementRow(Requirement.MANAGE_STREAMS, (GlobalFlag.MANAGE_STREAMS,), (), ()),
+    RequirementRow(Requirement.MANAGE_STREAM, (GlobalFlag.MANAGE_STREAMS,), (StreamFlag.MANAGE_STREAM,), ()),
+    RequirementRow(
+        Requirement.READ_TOPICS,
+        (
+            GlobalFlag.READ_STREAMS,
+            GlobalFlag.MANAGE_STREAMS,
+            GlobalFlag.MANAGE_TOPICS,
+            GlobalFlag.READ_TOPICS,
+        ),
+        (StreamFlag.MANAGE_STREAM, StreamFlag.READ_STREAM, StreamFlag.MANAGE_TOPICS, StreamFlag.READ_TOPICS),
         (),
     ),
-    PermissionRow("manage_streams", "Power over every stream.", ("manage_streams",), (), ()),
-    PermissionRow("manage_stream", "Power over the stream.", ("manage_streams",), ("manage_stream",), ()),
-    PermissionRow(
-        "read_topics",
-        "Sight of every topic of the stream.",
-        ("read_streams", "manage_streams", "manage_topics", "read_topics"),
-        ("manage_stream", "read_stream", "manage_topics", "read_topics"),
+    RequirementRow(
+        Requirement.READ_TOPIC,
+        (
+            GlobalFlag.READ_STREAMS,
+            GlobalFlag.MANAGE_STREAMS,
+            GlobalFlag.MANAGE_TOPICS,
+            GlobalFlag.READ_TOPICS,
+        ),
+        (StreamFlag.MANAGE_STREAM, StreamFlag.READ_STREAM, StreamFlag.MANAGE_TOPICS, StreamFlag.READ_TOPICS),
+        (TopicFlag.MANAGE_TOPIC, TopicFlag.READ_TOPIC),
+    ),
+    RequirementRow(
+        Requirement.MANAGE_TOPICS,
+        (GlobalFlag.MANAGE_STREAMS, GlobalFlag.MANAGE_TOPICS),
+        (StreamFlag.MANAGE_STREAM, StreamFlag.MANAGE_TOPICS),
         (),
     ),
-    PermissionRow(
-        "read_topic",
-        "Sight of the topic.",
-        ("read_streams", "manage_streams", "manage_topics", "read_topics"),
-        ("manage_stream", "read_stream", "manage_topics", "read_topics"),
-        ("manage_topic", "read_topic"),
+    RequirementRow(
+        Requirement.MANAGE_TOPIC,
+        (GlobalFlag.MANAGE_STREAMS, GlobalFlag.MANAGE_TOPICS),
+        (StreamFlag.MANAGE_STREAM, StreamFlag.MANAGE_TOPICS),
+        (TopicFlag.MANAGE_TOPIC,),
     ),
-    PermissionRow(
-        "manage_topics",
-        "Power over every topic of the stream.",
-        ("manage_streams", "manage_topics"),
-        ("manage_stream", "manage_topics"),
-        (),
+    RequirementRow(
+        Requirement.POLL_MESSAGES,
+        (
+            GlobalFlag.POLL_MESSAGES,
+            GlobalFlag.READ_TOPICS,
+            GlobalFlag.MANAGE_TOPICS,
+            GlobalFlag.READ_STREAMS,
+            GlobalFlag.MANAGE_STREAMS,
+        ),
+        (
+            StreamFlag.POLL_MESSAGES,
+            StreamFlag.READ_TOPICS,
+            StreamFlag.MANAGE_TOPICS,
+            StreamFlag.READ_STREAM,
+            StreamFlag.MANAGE_STREAM,
+        ),
+        (TopicFlag.POLL_MESSAGES, TopicFlag.READ_TOPIC, TopicFlag.MANAGE_TOPIC),
     ),
-    PermissionRow(
-        "manage_topic",
-        "Power over the topic.",
-        ("manage_streams", "manage_topics"),
-        ("manage_stream", "manage_topics"),
-        ("manage_topic",),
-    ),
-    PermissionRow(
-        "poll_messages",
-        "Polling from the topic.",
-        ("poll_messages", "read_topics", "manage_topics", "read_streams", "manage_streams"),
-        ("poll_messages", "read_topics", "manage_topics", "read_stream", "manage_stream"),
-        ("poll_messages", "read_topic", "manage_topic"),
-    ),
-    PermissionRow(
-        "send_messages",
-        "Sending to the topic.",
-        ("send_messages", "manage_streams", "manage_topics"),
-        ("send_messages", "manage_stream", "manage_topics"),
-        ("send_messages", "manage_topic"),
+    RequirementRow(
+        Requirement.SEND_MESSAGES,
+        (GlobalFlag.SEND_MESSAGES, GlobalFlag.MANAGE_STREAMS, GlobalFlag.MANAGE_TOPICS),
+        (StreamFlag.SEND_MESSAGES, StreamFlag.MANAGE_STREAM, StreamFlag.MANAGE_TOPICS),
+        (TopicFlag.SEND_MESSAGES, TopicFlag.MANAGE_TOPIC),
     ),
 )
 

@@ -19,7 +19,7 @@ use ng_wire::table::memory_part::MemoryPart;
 use ng_wire::table::metric::{CELLS, Metric};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
-use ng_wire::table::permission::Requirement;
+use ng_wire::table::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
 use ng_wire::table::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
 use ng_wire::table::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use ng_wire::table::request_class::RequestClass;
@@ -51,18 +51,17 @@ class CommandRow:
     name: str
     operation: Operation
     plane: Literal["local", "metadata", "partition", "register"]
-    permission: str
+    requirement: Requirement
 
 
 @dataclass(frozen=True, slots=True)
-class PermissionRow:
+class RequirementRow:
     """A requirement of commands and the flags of which any one meets it."""
 
-    name: str
-    sentence: str
-    global_flags: tuple[str, ...]
-    stream_flags: tuple[str, ...]
-    topic_flags: tuple[str, ...]
+    requirement: Requirement
+    global_flags: tuple[GlobalFlag, ...]
+    stream_flags: tuple[StreamFlag, ...]
+    topic_flags: tuple[TopicFlag, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ fn twin() -> String {
     put_enums(&mut twin);
     twin.push_str(ROW_CLASSES);
     put_rows(&mut twin, "COMMANDS", "CommandRow", Command::ALL.iter().map(command_row));
-    put_rows(&mut twin, "PERMISSIONS", "PermissionRow", Requirement::ALL.iter().map(permission_row));
+    put_rows(&mut twin, "REQUIREMENTS", "RequirementRow", Requirement::ALL.iter().map(requirement_row));
     put_rows(&mut twin, "METRICS", "MetricRow", Metric::ALL.iter().map(metric_row));
     put_rows(&mut twin, "EVENTS", "EventRow", Event::ALL.iter().map(event_row));
     put_rows(&mut twin, "EXITS", "ExitRow", ExitStatus::ALL.iter().map(exit_row));
@@ -164,6 +163,18 @@ macro_rules! put_enum {
     };
 }
 
+/// Appends the flags of a table: each is the bit that its code numbers.
+macro_rules! put_flags {
+    ($into:expr, $table:ident, $summary:literal) => {
+        put_class(
+            $into,
+            concat!(stringify!($table), "(IntFlag)"),
+            $summary,
+            $table::ALL.iter().map(|row| (1 << row.code(), row.name(), row.sentence())),
+        )
+    };
+}
+
 fn put_enums(into: &mut String) {
     let commands: Vec<_> = Command::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
     let commands = commands.iter().map(|(code, name)| (*code, name.as_str(), ""));
@@ -172,6 +183,10 @@ fn put_enums(into: &mut String) {
     let errors = ErrorCode::ALL.iter().map(|row| (row.code().into(), row.name(), ""));
     put_class(into, "ErrorCode(IntEnum)", "What a client is told, as a status or a result.", errors);
     put_enum!(into, EvictionReason, "Why a session is over, or was refused.");
+    put_enum!(into, Requirement, "What a command asks of its sender.");
+    put_flags!(into, GlobalFlag, "Flags that a user holds everywhere, in the order of a permission block.");
+    put_flags!(into, StreamFlag, "Flags that a user holds in a stream, in the order of a permission block.");
+    put_flags!(into, TopicFlag, "Flags that a user holds in a topic, in the order of a permission block.");
     put_enum!(into, Transport, "How a client reached the server.");
     put_enum!(into, FrameVariant, "What a mailbox between shards carries.");
     put_enum!(into, DropReason, "Why a frame between shards did not arrive.");
@@ -231,21 +246,27 @@ fn command_row(command: &Command) -> Expression {
             text(name),
             word(format_args!("Operation.{}", constant(operation.name()))),
             text(plane.name()),
-            text(requirement.name()),
+            requirement_word(requirement),
         ],
     )
 }
 
-fn permission_row(requirement: &Requirement) -> Expression {
+fn requirement_word(requirement: Requirement) -> Expression {
+    word(format_args!("Requirement.{}", constant(requirement.name())))
+}
+
+fn requirement_row(requirement: &Requirement) -> Expression {
     let grants = requirement.grants();
+    let flags = |class: &'static str, names: Vec<&str>| {
+        tuple(names.into_iter().map(move |name| word(format_args!("{class}.{}", constant(name)))))
+    };
     call(
-        "PermissionRow",
+        "RequirementRow",
         [
-            text(requirement.name()),
-            text(requirement.sentence()),
-            texts(grants.global.iter().map(|flag| flag.name())),
-            texts(grants.stream.iter().map(|flag| flag.name())),
-            texts(grants.topic.iter().map(|flag| flag.name())),
+            requirement_word(*requirement),
+            flags("GlobalFlag", grants.global.iter().map(|flag| flag.name()).collect()),
+            flags("StreamFlag", grants.stream.iter().map(|flag| flag.name()).collect()),
+            flags("TopicFlag", grants.topic.iter().map(|flag| flag.name()).collect()),
         ],
     )
 }

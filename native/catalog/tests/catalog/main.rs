@@ -3,6 +3,7 @@
 mod deletes;
 mod hostile;
 mod model;
+mod permission_matrix;
 mod permissions;
 mod reaching;
 mod replies;

@@ -17,6 +17,7 @@ import uvloop
 from server_ng import binding
 from server_ng.auth import Authenticator
 from server_ng.auth.accounts import Accounts
+from server_ng.auth.failed_logins import FailedLogins
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
 from server_ng.bootstrap.damage import MESSAGES_DAMAGED, MESSAGES_FENCED, DamagedMessages
@@ -201,7 +202,10 @@ class _Daemon:
         """Losses that shards found before the rows with the names of their topics were here."""
         self._damage = DamagedMessages(directory.path, lambda: self._control_plane.state)
         self._authenticator = Authenticator(
-            Accounts(opened.root.account), settings.auth.login_queue_max, settings.auth.verified_cache_max
+            Accounts(opened.root.account),
+            FailedLogins(),
+            settings.auth.login_queue_max,
+            settings.auth.verified_cache_max,
         )
         self._logins = Logins(self._authenticator, self._pump.send, self._tasks.spawn)
         self._leasing = self._leasing_of(opened)

@@ -36,14 +36,14 @@ class Logins:
 
     async def _answer(self, login: Login) -> None:
         try:
-            verdict = await self._authenticator.verify(login.username, login.password)
+            verdict = await self._authenticator.verify(login.username, login.password, login.address)
         except Exception:
             # The fault ends the process; the client may try again, and the stop has nobody to wait for.
             self._send(encode_login_verdict(LoginVerdict(login.token, Verdict.BUSY)))
             raise
         match verdict:
-            case Refused():
-                self._refusals.tell(login.username, login.address)
+            case Refused(throttled):
+                self._refusals.tell(login.username, login.address, throttled=throttled)
             case Accepted(user_id):
                 _log.debug(
                     "client_logged_in", username=login.username, address=login.address, user_id=user_id
@@ -58,7 +58,7 @@ def _answer(token: int, verdict: auth.Verdict) -> LoginVerdict:
     match verdict:
         case Accepted(user_id):
             return LoginVerdict(token, Verdict.ACCEPTED, user_id)
-        case Refused():
-            return LoginVerdict(token, Verdict.REFUSED)
+        case Refused(throttled):
+            return LoginVerdict(token, Verdict.THROTTLED if throttled else Verdict.REFUSED)
         case Busy():
             return LoginVerdict(token, Verdict.BUSY)

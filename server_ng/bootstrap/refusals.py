@@ -23,11 +23,12 @@ class Refusals:
         self._told: float | None = None
         self._untold = 0
 
-    def tell(self, username: str, address: str) -> None:
+    def tell(self, username: str, address: str, *, throttled: bool) -> None:
         """Logs a refusal, or counts it for the next line."""
         now = self._clock()
         if self._told is not None and now - self._told < _SECONDS_PER_LINE:
             self._untold += 1
             return
-        _log.info("login_refused", username=username[:_NAME_MAX], address=address, untold=self._untold)
+        name = username[:_NAME_MAX]
+        _log.info("login_refused", username=name, address=address, throttled=throttled, untold=self._untold)
         self._told, self._untold = now, 0

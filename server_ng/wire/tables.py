@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0xF6C9DB5D9AF2FA13
+TABLES_DIGEST: Final = 0x07693D90E3A8C1F4
 PROTOCOL_VERSION: Final = 11264
-METRIC_CELLS: Final = 317
+METRIC_CELLS: Final = 319
 
 
 class Command(IntEnum):
@@ -790,6 +790,8 @@ class Verdict(IntEnum):
     """The password does not belong to the user, or the user may not log in."""
     BUSY = 2
     """Not verified: too many logins wait already."""
+    THROTTLED = 3
+    """Not verified: too many logins by this address for this name have failed."""
 
 
 class ReplyKind(IntEnum):
@@ -1816,6 +1818,14 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         "Bytes of disk space that the journal needs for a further file before it can go on; 0 while it can.",
         (),
         316,
+    ),
+    MetricRow(
+        48,
+        "login_refusals_total",
+        "counter",
+        "Logins refused, by the reason.",
+        (LabelRow("reason", ("credentials", "throttled")),),
+        317,
     ),
 )
 

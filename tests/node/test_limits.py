@@ -129,7 +129,7 @@ def test_past_the_last_session_a_login_is_told_to_come_again(start_node: StartNo
 
 def test_a_full_login_queue_answers_at_once(start_node: StartNode) -> None:
     node = start_node(settings={"auth.login_queue_max": "1"})
-    with many(node, 20) as clients:
+    with node.connect_registered(), many(node, 20) as clients:
         for number, client in enumerate(clients):
             client.send_login(password=f"wrong-{number}")
         answers = [client.read() for client in clients]
@@ -232,10 +232,31 @@ def test_a_storm_of_wrong_passwords_harms_nobody(start_node: StartNode) -> None:
                 answer = client.read()
                 assert isinstance(answer, Eviction)
                 assert answer.reason == INVALID_CREDENTIALS
-        assert node.counters().total("logins_total", outcome="refused") == WRONG_PASSWORDS
+        counters = node.counters()
+        assert counters.total("logins_total", outcome="refused") == WRONG_PASSWORDS
+        assert counters.total("login_refusals_total", reason="credentials") >= 10
+        assert counters.total("login_refusals_total") == WRONG_PASSWORDS
         for client in clients:
             client.register()
         assert node.rss() <= 64 * MIB
+
+
+def test_passwords_cannot_be_guessed(start_node: StartNode) -> None:
+    node = start_node()
+    with many(node, 40) as clients:
+        for number, client in enumerate(clients):
+            client.send_login(password=f"guess-{number}")
+        for client in clients:
+            answer = client.read()
+            assert isinstance(answer, Eviction)
+            assert answer.reason == INVALID_CREDENTIALS
+        assert node.counters().total("login_refusals_total", reason="throttled") > 0
+        # Of another address, the right password is looked at.
+        with node.connect(source="127.0.0.2") as elsewhere:
+            elsewhere.register()
+        # And once it was, it passes from this one.
+        for client in clients:
+            client.register()
 
 
 def test_a_daemon_at_rest_is_small(start_node: StartNode) -> None:

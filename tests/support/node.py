@@ -234,9 +234,9 @@ class Node:
         """Where metrics and health are served."""
         return _host_and_port(str(self.endpoints["observe"]))
 
-    def connect(self, receive_buffer: int | None = None) -> RawClient:
-        """A new connection without a session."""
-        return RawClient(self.address, receive_buffer)
+    def connect(self, receive_buffer: int | None = None, source: str = "") -> RawClient:
+        """A new connection without a session, from the address `source` if there is one."""
+        return RawClient(self.address, receive_buffer, source)
 
     def connect_registered(self) -> RawClient:
         """A new connection with a session."""

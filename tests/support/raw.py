@@ -45,7 +45,7 @@ class Registered:
 class RawClient:
     """One connection. Calls wait for an answer, and fail when none comes for very long."""
 
-    def __init__(self, address: tuple[str, int], receive_buffer: int | None = None) -> None:
+    def __init__(self, address: tuple[str, int], receive_buffer: int | None = None, source: str = "") -> None:
         self.client = next(_client_numbers)
         self.session = 0
         self.request = 1
@@ -55,6 +55,8 @@ class RawClient:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self._socket.settimeout(WAIT_MAX)
         try:
+            if source:
+                self._socket.bind((source, 0))
             self._socket.connect(address)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:

@@ -64,6 +64,8 @@ pub struct LoginCounts {
     pub ok: u64,
     /// Wrong credentials.
     pub refused: u64,
+    /// Credentials not looked at, because too many had failed before.
+    pub throttled: u64,
     /// No room for the login, or for one more session.
     pub busy: u64,
 }
@@ -274,6 +276,10 @@ impl Registry {
             Verdict::Busy => self.busy(&asker),
             Verdict::Refused => {
                 self.counts.refused += 1;
+                asker.answer(Answer::Evicted(EvictionReason::InvalidCredentials))
+            }
+            Verdict::Throttled => {
+                self.counts.throttled += 1;
                 asker.answer(Answer::Evicted(EvictionReason::InvalidCredentials))
             }
             Verdict::Accepted

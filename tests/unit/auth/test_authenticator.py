@@ -11,10 +11,12 @@ from argon2.low_level import Type, verify_secret
 
 from server_ng.auth import Accepted, Account, Accounts, Authenticator, Busy, Refused, passwords
 from server_ng.auth.accounts import PASSWORD_BYTES, USERNAME_BYTES
+from server_ng.auth.failed_logins import FAILURES_MAX, FailedLogins
 from server_ng.auth.passwords import UNKNOWN_USER_HASH, hash_password
 from server_ng.config import root_credential
 
 _ROOT = Account(0, "iggy", hash_password(b"right password"))
+HOME = "192.0.2.1:5000"
 _SLEEPER = Account(7, "sleeper", hash_password(b"right password"), active=False)
 
 
@@ -46,26 +48,29 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
 
 @pytest.fixture
 def authenticator(gate: Gate) -> Iterator[Authenticator]:
-    authenticator = Authenticator(Accounts(_ROOT, _SLEEPER), login_queue_max=4, verified_cache_max=2)
+    accounts = Accounts(_ROOT, _SLEEPER)
+    authenticator = Authenticator(
+        accounts, FailedLogins(lambda: 0.0), login_queue_max=4, verified_cache_max=2
+    )
     yield authenticator
     gate.opened.set()
     authenticator.close()
 
 
 async def test_the_right_password_is_accepted_as_text_and_as_bytes(authenticator: Authenticator) -> None:
-    assert await authenticator.verify("iggy", "right password") == Accepted(0)
-    assert await authenticator.verify("iggy", b"right password") == Accepted(0)
+    assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
+    assert await authenticator.verify("iggy", b"right password", HOME) == Accepted(0)
 
 
 async def test_a_second_login_costs_no_hash(authenticator: Authenticator, gate: Gate) -> None:
     for _ in range(5):
-        assert await authenticator.verify("iggy", "right password") == Accepted(0)
+        assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
     assert len(gate.calls) == 1
 
 
 async def test_a_storm_of_equal_logins_costs_one_hash(authenticator: Authenticator, gate: Gate) -> None:
     gate.opened.clear()
-    storm = [asyncio.create_task(authenticator.verify("iggy", "right password")) for _ in range(1_000)]
+    storm = [asyncio.create_task(authenticator.verify("iggy", "right password", HOME)) for _ in range(1_000)]
     await asyncio.sleep(0)
     assert authenticator.waiting == 1
     gate.opened.set()
@@ -87,7 +92,7 @@ async def test_every_refusal_costs_one_hash_each_time(
     authenticator: Authenticator, gate: Gate, username: str, password: str, encoded: bytes
 ) -> None:
     for attempt in range(1, 4):
-        assert await authenticator.verify(username, password) == Refused()
+        assert await authenticator.verify(username, password, HOME) == Refused()
         assert gate.calls == [encoded] * attempt
 
 
@@ -98,18 +103,67 @@ async def test_every_refusal_costs_one_hash_each_time(
 async def test_lengths_out_of_bounds_are_refused_before_anything_else(
     authenticator: Authenticator, gate: Gate, username: str, password: str
 ) -> None:
-    assert await authenticator.verify(username, password) == Refused()
+    assert await authenticator.verify(username, password, HOME) == Refused()
     assert gate.calls == []
+
+
+@pytest.mark.parametrize("username", ["iggy", "nobody", "sleeper"])
+async def test_beyond_some_failures_a_login_costs_no_hash(
+    authenticator: Authenticator, gate: Gate, username: str
+) -> None:
+    for _ in range(FAILURES_MAX):
+        assert await authenticator.verify(username, "wrong password", HOME) == Refused()
+    for password in ("wrong password", "right password"):
+        assert await authenticator.verify(username, password, HOME) == Refused(throttled=True)
+    assert len(gate.calls) == FAILURES_MAX
+    assert await authenticator.verify(username, "wrong password", "192.0.2.2:5000") == Refused()
+    assert await authenticator.verify("other", "wrong password", HOME) == Refused()
+
+
+async def test_credentials_that_were_verified_pass_after_failures(
+    authenticator: Authenticator, gate: Gate
+) -> None:
+    assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
+    for number in range(FAILURES_MAX + 1):
+        refused = await authenticator.verify("iggy", f"wrong {number}", HOME)
+        assert refused == Refused(throttled=number == FAILURES_MAX)
+    assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
+    assert len(gate.calls) == 1 + FAILURES_MAX
+
+
+async def test_right_passwords_and_hashes_that_are_not_made_count_as_no_failure(
+    authenticator: Authenticator, gate: Gate
+) -> None:
+    for number in range(FAILURES_MAX * 2):
+        # The cache holds two, so that most of these cost a hash.
+        name = ("iggy", "iggy", "nobody", "other")[number % 4]
+        expected = Accepted(0) if name == "iggy" else Refused()
+        assert await authenticator.verify(name, "right password", HOME) == expected
+    gate.failure = HashingError("Memory allocation error")
+    for number in range(FAILURES_MAX):
+        assert await authenticator.verify("iggy", f"wrong {number}", HOME) == Busy()
+    gate.failure = None
+    assert await authenticator.verify("iggy", "wrong password", HOME) == Refused()
+
+
+async def test_failures_that_run_at_once_count_at_once(authenticator: Authenticator, gate: Gate) -> None:
+    for number in range(FAILURES_MAX - 2):
+        await authenticator.verify("iggy", f"wrong {number}", HOME)
+    gate.opened.clear()
+    storm = [asyncio.create_task(authenticator.verify("iggy", f"at once {n}", HOME)) for n in range(4)]
+    await asyncio.sleep(0)
+    gate.opened.set()
+    assert await asyncio.gather(*storm) == [Refused()] * 2 + [Refused(throttled=True)] * 2
 
 
 async def test_a_full_queue_is_busy_and_empties_again(authenticator: Authenticator, gate: Gate) -> None:
     gate.opened.clear()
-    waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}")) for n in range(4)]
+    waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}", HOME)) for n in range(4)]
     await asyncio.sleep(0)
-    assert await authenticator.verify("iggy", "one too many") == Busy()
+    assert await authenticator.verify("iggy", "one too many", HOME) == Busy()
     gate.opened.set()
     assert await asyncio.gather(*waiting) == [Refused()] * 4
-    assert await authenticator.verify("iggy", "right password") == Accepted(0)
+    assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
     assert len(gate.threads) <= 2
 
 
@@ -117,8 +171,8 @@ async def test_a_login_that_gives_up_does_not_take_the_others_with_it(
     authenticator: Authenticator, gate: Gate
 ) -> None:
     gate.opened.clear()
-    first = asyncio.create_task(authenticator.verify("iggy", "right password"))
-    second = asyncio.create_task(authenticator.verify("iggy", "right password"))
+    first = asyncio.create_task(authenticator.verify("iggy", "right password", HOME))
+    second = asyncio.create_task(authenticator.verify("iggy", "right password", HOME))
     await asyncio.sleep(0)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -129,22 +183,22 @@ async def test_a_login_that_gives_up_does_not_take_the_others_with_it(
 
 async def test_closing_answers_everyone(authenticator: Authenticator, gate: Gate) -> None:
     gate.opened.clear()
-    waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}")) for n in range(4)]
+    waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}", HOME)) for n in range(4)]
     await asyncio.sleep(0)
     authenticator.close()
     assert await asyncio.gather(*waiting) == [Busy()] * 4
-    assert await authenticator.verify("iggy", "right password") == Busy()
+    assert await authenticator.verify("iggy", "right password", HOME) == Busy()
 
 
 async def test_no_memory_for_a_hash_is_busy_not_wrong(authenticator: Authenticator, gate: Gate) -> None:
     gate.failure = HashingError("Memory allocation error")
     with structlog.testing.capture_logs() as logs:
-        assert await authenticator.verify("iggy", "right password") == Busy()
+        assert await authenticator.verify("iggy", "right password", HOME) == Busy()
     assert logs == [
         {"event": "password_hash_failed", "reason": "Memory allocation error", "log_level": "error"}
     ]
     gate.failure = None
-    assert await authenticator.verify("iggy", "right password") == Accepted(0)
+    assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
 
 
 def test_hashes_have_the_promised_cost() -> None:

@@ -223,3 +223,17 @@ impl Rig {
         assert!(matches!(answers[..], [Answer::Session(_)]));
     }
 }
+
+#[test]
+fn a_login_that_is_throttled_looks_like_one_with_wrong_credentials() {
+    let mut rig = Rig::new(ROOMY);
+    let client_id = rig.admit().expect("room");
+    for verdict in [Verdict::Refused, Verdict::Throttled] {
+        assert!(rig.log_in(client_id, 1).is_none());
+        let token = rig.next_token();
+        let (_, refused) = rig.registry.verdict(token, verdict, 0).expect("an answer");
+        assert!(matches!(refused.answer, Answer::Evicted(EvictionReason::InvalidCredentials)));
+    }
+    let counts = rig.registry.login_counts();
+    assert_eq!((counts.refused, counts.throttled), (1, 1));
+}

@@ -3,7 +3,7 @@
 use ng_io::{Driver, Environment};
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, HistogramCells, Metric};
-use ng_wire::table::outcome::LoginOutcome;
+use ng_wire::table::outcome::{LoginOutcome, LoginRefusal};
 
 use super::Shard;
 
@@ -38,7 +38,9 @@ impl<E: Environment> Shard<E> {
             let full = registry.ring_full_count() + submitted;
             metrics.set(const { Cell::of(Metric::RecordRingFull) }, full);
             metrics.set(Cell::login(LoginOutcome::Ok), logins.ok);
-            metrics.set(Cell::login(LoginOutcome::Refused), logins.refused);
+            metrics.set(Cell::login(LoginOutcome::Refused), logins.refused + logins.throttled);
+            metrics.set(Cell::login_refusal(LoginRefusal::Credentials), logins.refused);
+            metrics.set(Cell::login_refusal(LoginRefusal::Throttled), logins.throttled);
             metrics.set(Cell::login(LoginOutcome::Busy), logins.busy);
         }
         if let Some(commands) = &self.handler.metadata {

@@ -4,7 +4,7 @@ use super::close_reason::CloseReason;
 use super::coded;
 use super::frame_drop::{DropReason, FrameVariant};
 use super::memory_part::MemoryPart;
-use super::outcome::{LoginOutcome, ReplyOutcome};
+use super::outcome::{LoginOutcome, LoginRefusal, ReplyOutcome};
 use super::request_class::RequestClass;
 use super::scale::{BYTES, SECONDS, Scale};
 
@@ -177,6 +177,8 @@ metrics! {
     MetadataAnswersUnconverged = 46, Counter, "metadata_answers_unconverged_total";
     /// Bytes of disk space that the journal needs for a further file before it can go on; 0 while it can.
     JournalBytesLacking = 47, Gauge, "journal_bytes_lacking";
+    /// Logins refused, by the reason.
+    LoginRefusals = 48, Counter, "login_refusals_total", "reason": LoginRefusal;
 }
 
 /// How many cells an array of every metric with every combination of labels has.
@@ -222,6 +224,12 @@ impl Cell {
     #[must_use]
     pub const fn login(outcome: LoginOutcome) -> Self {
         Self(Metric::Logins.first_cell() + outcome as usize)
+    }
+
+    /// The cell that counts logins refused for `reason`.
+    #[must_use]
+    pub const fn login_refusal(reason: LoginRefusal) -> Self {
+        Self(Metric::LoginRefusals.first_cell() + reason as usize)
     }
 
     /// The cell of what a part of the memory budget may have.

@@ -29,3 +29,13 @@ coded! {
         Busy = 2, "busy";
     }
 }
+
+coded! {
+    /// The `reason` of `login_refusals_total`.
+    pub enum LoginRefusal: u8 {
+        /// The credentials are wrong, or the user may not log in.
+        Credentials = 0, "credentials";
+        /// Too many logins by this address for this name had failed before; the credentials were not looked at.
+        Throttled = 1, "throttled";
+    }
+}

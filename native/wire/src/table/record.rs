@@ -93,6 +93,8 @@ coded! {
         Refused = 1, "refused";
         /// Not verified: too many logins wait already.
         Busy = 2, "busy";
+        /// Not verified: too many logins by this address for this name have failed.
+        Throttled = 3, "throttled";
     }
 }
 

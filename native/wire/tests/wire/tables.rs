@@ -13,7 +13,7 @@ use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::memory_part::MemoryPart;
 use ng_wire::table::metric::{CELLS, Cell, HistogramCells, Metric, MetricKind};
 use ng_wire::table::operation::Operation;
-use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
+use ng_wire::table::outcome::{LoginOutcome, LoginRefusal, ReplyOutcome};
 use ng_wire::table::permission::Requirement;
 use ng_wire::table::request_class::RequestClass;
 use ng_wire::table::scale::{BYTES, SECONDS};
@@ -121,6 +121,7 @@ fn cells() {
     let closes = CloseReason::ALL.iter().map(|reason| Cell::close(*reason));
     let replies = ReplyOutcome::ALL.iter().map(|outcome| Cell::reply(*outcome));
     let logins = LoginOutcome::ALL.iter().map(|outcome| Cell::login(*outcome));
+    let refusals = LoginRefusal::ALL.iter().map(|reason| Cell::login_refusal(*reason));
     let parts = MemoryPart::ALL.iter();
     let memory = parts.flat_map(|part| [Cell::memory_budget(*part), Cell::memory_used(*part)]);
     let classes = RequestClass::ALL.iter().map(|class| Cell::request_seconds(*class));
@@ -137,6 +138,7 @@ fn cells() {
         .chain(closes)
         .chain(replies)
         .chain(logins)
+        .chain(refusals)
         .chain(memory)
         .chain(measured)
         .map(Cell::index)
@@ -177,6 +179,7 @@ fn label_values_are_dense() {
     assert!(dense(CloseReason::ALL.iter().map(|row| row.code())));
     assert!(dense(ReplyOutcome::ALL.iter().map(|row| row.code())));
     assert!(dense(LoginOutcome::ALL.iter().map(|row| row.code())));
+    assert!(dense(LoginRefusal::ALL.iter().map(|row| row.code())));
     assert!(dense(MemoryPart::ALL.iter().map(|row| row.code())));
     assert!(dense(RequestClass::ALL.iter().map(|row| row.code())));
 }

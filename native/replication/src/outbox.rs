@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use ng_io::IoError;
+use ng_storage::poison::Poison;
 use ng_storage::segments_file::Fence;
 use ng_storage::store::StoreDamage;
 use ng_wire::replica::Op;
@@ -31,15 +32,19 @@ pub struct LogCounts {
 }
 
 /// What the log asks of the world, oldest first, until somebody takes it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
     queue: VecDeque<Outgoing>,
     pub(crate) counts: LogCounts,
     watched: bool,
-    failed: bool,
+    poison: Poison,
 }
 
 impl Outbox {
+    pub(crate) fn new() -> Self {
+        Self { queue: VecDeque::new(), counts: LogCounts::default(), watched: false, poison: Poison::none() }
+    }
+
     pub(crate) fn push(&mut self, outgoing: Outgoing) {
         self.queue.push_back(outgoing);
     }
@@ -50,19 +55,18 @@ impl Outbox {
 
     /// The process must end. Only the first reason is told: others follow from it.
     pub(crate) fn fail(&mut self, why: Fatal) {
-        if !self.failed {
-            self.failed = true;
+        if self.poison.set() {
             self.push(Outgoing::Fatal(Box::new(why)));
         }
     }
 
     /// The process must end, and the journal has said why.
     pub(crate) const fn stop(&mut self) {
-        self.failed = true;
+        self.poison.set();
     }
 
     pub(crate) const fn has_failed(&self) -> bool {
-        self.failed
+        self.poison.is_set()
     }
 
     pub(crate) const fn watch(&mut self) {

@@ -27,6 +27,7 @@ pub mod layout;
 pub mod manifest;
 pub mod manifest_writer;
 pub mod metadata_state;
+pub mod poison;
 pub mod record;
 pub mod record_body;
 pub mod refusal;

@@ -4,6 +4,7 @@ use ng_io::{Buffer, IoError};
 use thiserror::Error;
 
 use crate::PAGE;
+use crate::poison::Poison;
 use crate::superblock::{COPIES, Elected, Superblock};
 
 /// Holds the superblock in force and writes the next one, one operation after the other.
@@ -16,7 +17,7 @@ pub struct SuperblockWriter {
     complete: bool,
     /// Whether what was read is on the disk for good: a process that was killed may have left it in the page cache alone.
     settled: bool,
-    failed: bool,
+    poison: Poison,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,14 +85,21 @@ impl SuperblockWriter {
             next: None,
             complete,
             settled: false,
-            failed: false,
+            poison: Poison::none(),
         }
     }
 
     /// Begins a new file with `first`, whose sequence must be 0: what is written is sequence 1.
     #[must_use]
     pub const fn found(first: Superblock) -> Self {
-        Self { current: first, checksum: 0, next: None, complete: true, settled: true, failed: false }
+        Self {
+            current: first,
+            checksum: 0,
+            next: None,
+            complete: true,
+            settled: true,
+            poison: Poison::none(),
+        }
     }
 
     /// The superblock in force.
@@ -102,7 +110,7 @@ impl SuperblockWriter {
 
     /// Begins to write what `change` makes of the superblock in force.
     pub fn begin(&mut self, change: impl FnOnce(&mut Superblock)) -> Result<SuperblockStep, SuperblockFault> {
-        if self.failed {
+        if self.poison.is_set() {
             return Err(SuperblockFault::Failed);
         }
         if self.next.is_some() {
@@ -126,7 +134,7 @@ impl SuperblockWriter {
     pub fn completed(&mut self, result: Result<(), IoError>) -> Result<SuperblockStep, SuperblockFault> {
         let Some(mut writing) = self.next.take() else { return Err(SuperblockFault::Failed) };
         if let Err(error) = result {
-            self.failed = true;
+            self.poison.set();
             return Err(SuperblockFault::Io(error));
         }
         let step;

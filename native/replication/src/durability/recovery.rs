@@ -228,7 +228,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             retention: Retention::new(now),
             adoptions: Adoptions::default(),
             checkpoint: Checkpoint::new(writer, manifest_shell, files.checkpoint_period, now, files.state),
-            outbox: Outbox::default(),
+            outbox: Outbox::new(),
             clock: Clock::of(driver),
         };
         log.life.planted.in_journal(log.journal.core_mut());

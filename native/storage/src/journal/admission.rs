@@ -10,7 +10,7 @@ impl PrepareJournal {
     /// Whether a prepare of this group with a body of so many bytes would find room now.
     #[must_use]
     pub fn has_room(&self, group: u64, op: u64, body_bytes: usize) -> bool {
-        !self.failed
+        !self.poison.is_set()
             && body_bytes <= self.limits.body_bytes_max()
             && self.admit_op(group, op).is_ok()
             && self.admit_prepare_bytes(body_bytes).is_ok()
@@ -48,7 +48,7 @@ impl PrepareJournal {
 
     pub(super) fn admit(&self, copy: &RecordCopy<'_>) -> Result<Fitting, Refused> {
         let header = &copy.header;
-        if self.failed {
+        if self.poison.is_set() {
             return Err(Refused::Failed);
         }
         if copy.body.len() > self.limits.body_bytes_max() {

@@ -32,6 +32,7 @@ impl Proof {
 
     /// A block was formed.
     pub(super) fn formed(&mut self, block: u64, synced_through: u64) {
+        assert!(synced_through < block, "a block cannot vouch for itself");
         let said = self.vouchers.back().map_or(self.through, |(_, said)| *said);
         if synced_through > said {
             self.vouchers.push_back((block, synced_through));

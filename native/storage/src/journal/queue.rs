@@ -105,6 +105,7 @@ impl Queue {
 
     pub(super) fn pop(&mut self) -> Option<Forming> {
         let forming = self.blocks.pop_front()?;
+        assert!(self.bytes >= forming.bytes(), "each block was counted when it was added");
         self.bytes -= forming.bytes();
         Some(forming)
     }
@@ -126,6 +127,7 @@ impl Queue {
             self.push_block();
         }
         let forming = self.blocks.back_mut().expect("a block was there or was just added");
+        assert!(forming.laid_out.is_none(), "a block whose bytes are laid out takes no further record");
         let before = forming.bytes();
         forming.directory.extend_from_slice(header);
         forming.bodies += body_bytes(body.len());

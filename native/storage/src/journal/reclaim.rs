@@ -124,6 +124,7 @@ impl PrepareJournal {
                 self.reclaim = Reclaim::Cooling { file, through: self.next_sequence() };
             }
             Reclaim::Cooling { file, through } if through <= self.synced_through => {
+                assert!(!self.space.free.contains(&file), "a file is freed once");
                 self.space.free.push_back(file);
                 self.reclaim = Reclaim::Idle;
             }

@@ -154,6 +154,10 @@ impl Slots {
     /// Gives a slot back, if it is one; what it names is [`NO_SLOT`] from then on.
     pub(super) fn drop(&mut self, id: &mut SlotId) {
         let Some(slot) = self.get(*id).copied() else { return };
+        assert!(
+            self.live_bytes >= slot.bytes() && self.standing_bytes >= slot.standing_bytes(),
+            "it was counted"
+        );
         self.count(slot.file, false);
         self.live_bytes -= slot.bytes();
         self.standing_bytes -= slot.standing_bytes();
@@ -175,6 +179,7 @@ impl Slots {
 
     /// The record was appended again: its newest copy is in a block that is not written yet.
     pub(super) fn relocate(&mut self, id: SlotId, to: Position) {
+        assert!(self.get(id).is_some_and(|slot| slot.position() < to), "a newer copy is in a later place");
         self.move_to_file(id, NO_FILE);
         let slot = self.slot(id);
         slot.block = to.block;
@@ -183,6 +188,7 @@ impl Slots {
 
     /// The body cannot be read; what stands for the record is `length` bytes long, and nowhere yet.
     pub(super) fn lose(&mut self, id: SlotId, length: u32) {
+        assert!(self.get(id).is_some(), "a record that counts has a slot");
         self.move_to_file(id, NO_FILE);
         let slot = self.slot(id);
         let before = *slot;
@@ -223,6 +229,7 @@ impl Slots {
         if more {
             self.live[file] += 1;
         } else {
+            assert!(self.live[file] > 0, "a record leaves the file in which it was counted");
             self.live[file] -= 1;
         }
     }

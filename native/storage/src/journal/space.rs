@@ -95,6 +95,7 @@ impl Space {
 
     /// A further file is whole, or could not be made. Returns how many files the superblock must count before it is used.
     pub(super) fn grown(&mut self, result: Result<(), IoError>) -> Option<u32> {
+        assert_eq!(self.growing, Growing::Asked, "a file is made because it was asked for");
         self.lack = result.err();
         self.growing = if self.lack.is_none() { Growing::Made } else { Growing::Refused };
         result.is_ok().then_some(self.files + 1)
@@ -145,6 +146,11 @@ impl Space {
     /// The next block, of this number, goes to the front of a free file.
     pub(super) fn move_to(&mut self, file: u32, sequence: u64) {
         self.free.retain(|free| *free != file);
+        assert!(
+            self.order.iter().all(|(used, _)| *used != file),
+            "a file that a recovery needs is not reused"
+        );
+        assert!(file < self.files, "the superblock counts the file");
         self.order.push_back((file, sequence));
         self.file = file;
         self.offset = 0;

@@ -16,6 +16,7 @@ use super::slots::{NO_SLOT, SlotId};
 use super::space::Space;
 use super::{Effect, Event, FILES_MIN, JournalFault, Limits, Located, Position, Refused, UNSYNCED_MAX};
 use crate::block::{self, BLOCK_HEADER, BlockHeader, body_bytes};
+use crate::poison::Poison;
 use crate::record::{RECORD_HEADER, RecordHeader, RecordKind};
 use crate::superblock::SyncedBlock;
 
@@ -54,7 +55,7 @@ pub struct PrepareJournal {
     /// What the last formed block said of `synced_through`, and the last formed block with records in it.
     told_through: u64,
     last_records: u64,
-    pub(super) failed: bool,
+    pub(super) poison: Poison,
     pub(super) planted: Planted,
 
     /// The header at hand, of a record or of a block, encoded.
@@ -117,7 +118,7 @@ impl PrepareJournal {
             proof: Proof::of(recovered.proven),
             told_through: 0,
             last_records: 0,
-            failed: false,
+            poison: Poison::none(),
             planted: Planted::default(),
             encoded: Vec::with_capacity(BLOCK_HEADER),
             spare: Vec::new(),
@@ -160,7 +161,7 @@ impl PrepareJournal {
 
     /// Takes an event; what follows from it waits for the next [`PrepareJournal::start`].
     pub fn step(&mut self, event: Event, effects: &mut Vec<Effect>) {
-        if self.failed {
+        if self.poison.is_set() {
             return;
         }
         match event {
@@ -176,12 +177,6 @@ impl PrepareJournal {
             Event::Ended { group } => self.groups.forget_end(group),
             Event::Idle => self.idle(),
         }
-    }
-
-    /// Whether the record at a position is on the disk for good.
-    #[must_use]
-    pub const fn is_durable(&self, position: Position) -> bool {
-        position.block <= self.synced_through
     }
 
     /// Where the newest copy of an op is, if it counts.
@@ -315,13 +310,14 @@ impl PrepareJournal {
     }
 
     pub(super) fn fail(&mut self, file: u32, error: IoError, effects: &mut Vec<Effect>) {
-        self.failed = true;
-        effects.push(Effect::Fatal(JournalFault { file, error }));
+        if self.poison.set() {
+            effects.push(Effect::Fatal(JournalFault { file, error }));
+        }
     }
 
     /// Starts what can be started now: to be called once all was taken in that is to share a block.
     pub fn start(&mut self, effects: &mut Vec<Effect>) {
-        if self.failed {
+        if self.poison.is_set() {
             return;
         }
         let was_writing = self.writing.is_some();
@@ -364,6 +360,9 @@ impl PrepareJournal {
         }
         let Some(mut forming) = self.queue.pop() else { return };
         let sequence = self.next_sequence;
+        assert!(self.space.offset + bytes <= self.limits.file_bytes, "a block is in one file");
+        assert!(self.synced_through < sequence, "a block that is not written is not synced");
+        assert!(self.oldest <= sequence, "a recovery begins with a block that exists");
         let vouches = self.planted.has(Plant::VouchesUnsynced);
         let header = BlockHeader {
             journal: self.journal,
@@ -416,17 +415,21 @@ impl PrepareJournal {
     }
 
     fn written(&mut self, buffer: Output, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
-        let Some(Writing { block, sync, records }) = self.writing.take() else { return };
+        let Writing { block, sync, records } = self.writing.take().expect("a write that ends was begun");
         self.spare.extend(buffer.into_buffer());
         match result {
             Ok(()) if sync => self.durable(block, records, effects),
-            Ok(()) => self.unsynced.push_back(Written { block, records }),
+            Ok(()) => {
+                let follows = |last: &Written| last.block.sequence + 1 == block.sequence;
+                assert!(self.unsynced.back().is_none_or(follows), "blocks are written in their order");
+                self.unsynced.push_back(Written { block, records });
+            }
             Err(error) => self.fail(block.file, error, effects),
         }
     }
 
     fn synced(&mut self, result: Result<(), IoError>, effects: &mut Vec<Effect>) {
-        let Some((through, file)) = self.syncing.take() else { return };
+        let (through, file) = self.syncing.take().expect("a sync that ends was begun");
         if let Err(error) = result {
             self.fail(file, error, effects);
             return;
@@ -448,6 +451,7 @@ impl PrepareJournal {
 
     fn durable(&mut self, block: SyncedBlock, records: usize, effects: &mut Vec<Effect>) {
         let through = block.sequence;
+        assert!(through > self.synced_through, "a block is synced once");
         (self.synced, self.synced_through) = (block, through);
         if self.proof.synced(through, self.told_through) {
             self.queue.want_block();

@@ -69,7 +69,7 @@ impl SegmentStore {
         };
         let why = match found.phase {
             Phase::Damaged => Some(damaged()),
-            _ => found.lack.clone().map(NoCut::Full),
+            _ => found.schedule.lack.clone().map(NoCut::Full),
         };
         if let Some(why) = why {
             self.dismiss_cuts(group, &why, effects);
@@ -82,7 +82,7 @@ impl Group {
     pub(super) fn next_cut(&mut self) -> Option<(Running, Plan)> {
         let op = self.cuts.front()?.op;
         if self.pending.front().is_some_and(|batch| batch.op <= op) {
-            self.asked_to = self.asked_to.max(op);
+            self.pending.ask_to(op);
             return None;
         }
         let Cut { asker, directory, .. } = self.cuts.pop_front()?;

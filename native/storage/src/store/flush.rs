@@ -30,10 +30,10 @@ impl Group {
         if let Some(begun) = self.next_cut().or_else(|| self.next_staging()) {
             return Some(begun);
         }
-        if self.wants_verification() && !std::mem::replace(&mut self.verified_last, true) {
+        if self.wants_verification() && !std::mem::replace(&mut self.doubt.verified_last, true) {
             return self.plan_verification();
         }
-        self.verified_last = false;
+        self.doubt.verified_last = false;
         if self.rolls {
             match &self.tail {
                 Some(tail) if tail.surveyed => {
@@ -45,9 +45,8 @@ impl Group {
                 None => self.rolls = false,
             }
         }
-        let enough = self.pending_bytes >= limits.flush_bytes;
-        let due = self.pending.front().filter(|front| enough || front.op <= self.asked_to);
-        let Some(front) = due else {
+        let is_due = self.pending.is_due(limits.flush_bytes);
+        let Some(front) = self.pending.front().filter(|_| is_due) else {
             return if self.wants_verification() { self.plan_verification() } else { None };
         };
         let fits = |tail: &Tail| tail.bytes + front.bytes.len() as u64 <= limits.segment_bytes;
@@ -78,7 +77,7 @@ impl Group {
         let start = self.tail.as_ref().map_or(0, |tail| tail.bytes);
         let partial = self.tail.as_ref().map_or_else(Vec::new, |tail| tail.partial.clone());
         let (mut count, mut bytes) = (0, 0);
-        for batch in &self.pending {
+        for batch in self.pending.iter() {
             let with = bytes + batch.bytes.len();
             let fits = start + with as u64 <= limits.segment_bytes && with <= limits.plan_bytes_max;
             if count > 0 && !fits {
@@ -271,7 +270,7 @@ impl Group {
             Running::Purging { listed, op, .. } => {
                 self.set_list(listed);
                 self.tail = None;
-                (self.verification, self.closing) = (None, None);
+                (self.doubt.verification, self.doubt.closing) = (None, None);
                 self.present = true;
                 effects.push(Effect::Synced { group, op });
             }
@@ -315,13 +314,11 @@ impl Group {
             self.set_list(listed);
         }
         let mut op = 0;
-        for batch in self.pending.drain(..count.min(self.pending.len())) {
+        for batch in std::iter::from_fn(|| self.pending.pop()).take(count) {
             let tail = self.tail.get_or_insert_with(|| Tail::new(batch.base_offset, batch.op));
             tail.absorb(Passing::from(&batch));
             tail.last_op = tail.last_op.max(batch.op);
             tail.stale_to = 0;
-            self.pending_bytes -= batch.bytes.len();
-            self.pending_messages -= u64::from(batch.messages);
             op = batch.op;
         }
         if op > 0 {

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use ng_io::Instant;
 
 use super::cut::{Cut, CutSegments};
-use super::fetch::Fetch;
 use super::flush::Trash;
+use super::group_reads::GroupReads;
 use super::opening::Opening;
+use super::pending::Pending;
 use super::plan::{Plan, PlanFault, Step};
 use super::plant::Planted;
 use super::swap::{Staging, SwapOrder, Swapping};
@@ -32,31 +33,13 @@ pub(super) struct Group {
     /// The purge generation once all orders are done.
     pub(super) generation: u64,
     pub(super) tail: Option<Tail>,
-    pub(super) pending: VecDeque<CommittedBatch>,
-    pub(super) pending_bytes: usize,
-    /// What is pending up to this op is to be written now. What came later waits until there is enough of it, or its time has
-    /// come: under a steady stream something is always pending.
-    pub(super) asked_to: u64,
+    pub(super) pending: Pending,
     pub(super) orders: VecDeque<Order>,
     /// The op of a purge that was found to be done already, until somebody is told: who waits for it cannot know.
     pub(super) purged_before: Option<u64>,
     pub(super) running: Option<Running>,
-    /// Whether it waits for a lane.
-    pub(super) queued: bool,
-    /// When to look at it again.
-    pub(super) due: Option<Instant>,
-    /// What ran out when it was to be written: it is tried again when its time comes.
-    pub(super) lack: Option<PlanFault>,
-    /// What is done first of the next plan: it makes room for a removal that found none.
-    pub(super) relief: Option<Step>,
-    /// How often opening it failed because something could not be read.
-    pub(super) unread: u8,
-    /// Fetches that have not begun.
-    pub(super) fetches: VecDeque<Fetch>,
-    /// Whether it waits for a lane of the readers.
-    pub(super) reads_queued: bool,
-    /// Fetches under way.
-    pub(super) reading: u32,
+    pub(super) schedule: Schedule,
+    pub(super) reads: GroupReads,
     /// Cuts that have not begun.
     pub(super) cuts: VecDeque<Cut>,
     /// Files that are to become segments, and are not linked yet.
@@ -71,22 +54,40 @@ pub(super) struct Group {
     pub(super) truncated_to: u64,
     /// Whether the unsealed segment is to be sealed as it is.
     pub(super) rolls: bool,
-    pub(super) pending_messages: u64,
     pub(super) batch_bytes_max: u64,
     pub(super) planted: Planted,
-    /// A segment that is being verified, between two pieces.
+    pub(super) doubt: Doubt,
+    /// The fences that [`super::Effect::Fenced`] reported last.
+    pub(super) reported_fences: Vec<Fence>,
+}
+
+/// When a group gets a lane, and why not sooner.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    /// Whether it waits for a lane.
+    pub(super) is_queued: bool,
+    /// When to look at it again.
+    pub(super) due: Option<Instant>,
+    /// The space or descriptors that its last plan found missing. The plan is tried again when it is due.
+    pub(super) lack: Option<PlanFault>,
+    /// The first step of the next plan: it frees the reserve for a removal that found no space.
+    pub(super) relief: Option<Step>,
+    /// How often a read failed while the group was being opened.
+    pub(super) failed_reads: u8,
+}
+
+/// What is known to be damaged in a group, or has yet to be verified.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    /// The segment that is being verified, between two pieces.
     pub(super) verification: Option<Box<Verification>>,
-    /// Whether the next piece may be verified though nobody waits for it.
+    /// Whether the next piece may be verified although nothing waits for it.
     pub(super) verify_now: bool,
-    /// Whether a poll met damage in what is being verified.
+    /// Whether a poll met damage in the segment that is being verified.
     pub(super) distrusted: bool,
-    /// Whether the last plan verified a piece: then what is pending comes first.
+    /// Whether the last plan verified a piece: then pending batches are written first.
     pub(super) verified_last: bool,
-    /// Fetches that wait for the index of the unsealed segment.
-    pub(super) unindexed: VecDeque<Fetch>,
-    /// Which messages are lost, as was said last.
-    pub(super) told_fences: Vec<Fence>,
-    /// Damage that the list is about to name.
+    /// Damage that the next list of segments names.
     pub(super) closing: Option<Box<Closing>>,
 }
 
@@ -233,20 +234,12 @@ impl Group {
             listed,
             generation: 0,
             tail: None,
-            pending: VecDeque::new(),
-            pending_bytes: 0,
-            asked_to: 0,
+            pending: Pending::default(),
             orders: VecDeque::new(),
             purged_before: None,
             running: None,
-            queued: false,
-            due: None,
-            lack: None,
-            relief: None,
-            unread: 0,
-            fetches: VecDeque::new(),
-            reads_queued: false,
-            reading: 0,
+            schedule: Schedule::default(),
+            reads: GroupReads::default(),
             cuts: VecDeque::new(),
             staging: None,
             swaps: 0,
@@ -254,16 +247,10 @@ impl Group {
             sealed: (0, 0),
             truncated_to: 0,
             rolls: false,
-            pending_messages: 0,
             batch_bytes_max,
             planted,
-            verification: None,
-            verify_now: false,
-            distrusted: false,
-            verified_last: false,
-            unindexed: VecDeque::new(),
-            told_fences: Vec::new(),
-            closing: None,
+            doubt: Doubt::default(),
+            reported_fences: Vec::new(),
         }
     }
 
@@ -313,8 +300,8 @@ impl Group {
         }
         let tail = self.tail.as_ref().map_or((0, 0), |tail| (tail.bytes, tail.messages));
         figures.segments = self.staying().len().max(1);
-        figures.bytes = self.sealed.0 + tail.0 + self.pending_bytes as u64;
-        figures.messages = self.sealed.1 + tail.1 + self.pending_messages;
+        figures.bytes = self.sealed.0 + tail.0 + self.pending.bytes() as u64;
+        figures.messages = self.sealed.1 + tail.1 + self.pending.messages();
         figures
     }
 
@@ -338,9 +325,7 @@ impl Group {
 
     /// Drops the pending batches that the directory turned out to hold.
     pub(super) fn drop_known(&mut self) {
-        let pending = std::mem::take(&mut self.pending);
-        (self.pending_bytes, self.pending_messages) = (0, 0);
-        for batch in pending {
+        for batch in self.pending.take_all() {
             self.take(batch);
         }
     }
@@ -356,9 +341,7 @@ impl Group {
             }
             return;
         }
-        self.pending_bytes += batch.bytes.len();
-        self.pending_messages += u64::from(batch.messages);
-        self.pending.push_back(batch);
+        self.pending.push(batch);
     }
 
     /// Drops what is pending, but for what is just being written.
@@ -368,26 +351,6 @@ impl Group {
             _ => 0,
         };
         self.pending.truncate(written);
-        self.count_pending();
-        self.asked_to = 0;
-    }
-
-    /// Drops what was being written when it was purged, and was not written then: nothing of it may stand in front of what came
-    /// behind the purge.
-    fn drop_purged(&mut self) {
-        let generation = self.generation;
-        self.pending.retain(|batch| batch.generation >= generation);
-        self.count_pending();
-    }
-
-    fn count_pending(&mut self) {
-        self.pending_bytes = self.pending.iter().map(|batch| batch.bytes.len()).sum();
-        self.pending_messages = self.pending.iter().map(|batch| u64::from(batch.messages)).sum();
-    }
-
-    /// All that is pending is to be written now.
-    pub(super) fn ask(&mut self) {
-        self.asked_to = self.pending.back().map_or(0, |last| last.op);
     }
 
     /// The lowest op that is not safe in the segments yet.
@@ -419,8 +382,8 @@ impl Group {
         limits: &StoreLimits,
         trash: impl FnOnce() -> Trash,
     ) -> Option<(Running, Plan)> {
-        let readers_first = self.reading > 0 && self.orders.front().is_some_and(Order::removes);
-        if self.running.is_some() || self.lack.is_some() || readers_first {
+        let readers_first = self.reads.are_under_way() && self.orders.front().is_some_and(Order::removes);
+        if self.running.is_some() || self.schedule.lack.is_some() || readers_first {
             return None;
         }
         if self.phase == Phase::Damaged {
@@ -448,7 +411,8 @@ impl Group {
             Running::DroppingState { op } => Order::DropState { op },
             Running::Appending { end, .. } => {
                 self.note_stale(end);
-                self.drop_purged();
+                // It was being written when it was purged: nothing of it may precede what came after the purge.
+                self.pending.drop_before(self.generation);
                 return true;
             }
             Running::Sealing { end, .. } => {
@@ -459,11 +423,11 @@ impl Group {
             // An index that is not written is made again when it is needed.
             Running::Opening(_) | Running::WritingIndex => return true,
             Running::Closing { closing, .. } => {
-                self.closing = Some(closing);
+                self.doubt.closing = Some(closing);
                 return true;
             }
             Running::Verifying(verification) => {
-                self.verification = Some(verification);
+                self.doubt.verification = Some(verification);
                 return true;
             }
             Running::Reading { .. }
@@ -499,10 +463,6 @@ impl Group {
         }
     }
 
-    fn is_read(&self) -> bool {
-        self.reading > 0 || !self.fetches.is_empty() || !self.unindexed.is_empty()
-    }
-
     /// Whether nothing is under way or waits.
     pub(super) fn is_settled(&self) -> bool {
         self.running.is_none()
@@ -510,7 +470,7 @@ impl Group {
             && self.pending.is_empty()
             && self.cuts.is_empty()
             && self.staging.is_none()
-            && self.closing.is_none()
-            && !self.is_read()
+            && self.doubt.closing.is_none()
+            && self.reads.are_idle()
     }
 }

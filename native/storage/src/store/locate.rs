@@ -179,7 +179,7 @@ impl Group {
     /// Whether a reader may begin now: nothing removes files, nor is about to.
     pub(super) fn lets_read(&self) -> bool {
         let removing = self.running.as_ref().is_some_and(Running::removes);
-        let about_to = self.lack.is_none() && self.orders.front().is_some_and(Order::removes);
+        let about_to = self.schedule.lack.is_none() && self.orders.front().is_some_and(Order::removes);
         self.phase == Phase::Open && !removing && !about_to
     }
 }

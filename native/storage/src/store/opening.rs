@@ -74,8 +74,8 @@ impl Group {
         let progress = match (opening, result) {
             (Opening::Rebuild(rebuild), result) => Ok(self.rebuild_on(rebuild, result)),
             (opening, Ok(read)) => self.opened_further(opening, read, rules),
-            (_, Err(PlanFault { reading: true, .. })) if self.unread + 1 < ATTEMPTS => {
-                self.unread += 1;
+            (_, Err(PlanFault { reading: true, .. })) if self.schedule.failed_reads + 1 < ATTEMPTS => {
+                self.schedule.failed_reads += 1;
                 return Some(self.begin_opening());
             }
             (_, Err(PlanFault { path, error, .. })) => {
@@ -109,7 +109,7 @@ impl Group {
             Ok(Some((opening, plan))) => return Some((Running::Opening(opening), plan)),
             Ok(None) => {
                 self.phase = Phase::Open;
-                self.unread = 0;
+                self.schedule.failed_reads = 0;
                 self.drop_known();
                 effects.push(Effect::Opened { group: self.id, held: self.held() });
                 self.tell_fences(effects);
@@ -125,9 +125,9 @@ impl Group {
 
     /// Says which messages are lost, if that is not what was said last.
     pub(super) fn tell_fences(&mut self, effects: &mut Vec<Effect>) {
-        if self.told_fences != self.listed.fences {
-            self.told_fences.clone_from(&self.listed.fences);
-            effects.push(Effect::Fenced { group: self.id, fences: self.told_fences.clone() });
+        if self.reported_fences != self.listed.fences {
+            self.reported_fences.clone_from(&self.listed.fences);
+            effects.push(Effect::Fenced { group: self.id, fences: self.reported_fences.clone() });
         }
     }
 

@@ -52,7 +52,7 @@ impl Readers {
 impl SegmentStore {
     /// Reads batches of a group, which is opened if it is not: [`Effect::Fetched`].
     pub fn fetch(&mut self, group: u64, fetch: Fetch, effects: &mut Vec<Effect>) {
-        self.group(group).fetches.push_back(fetch);
+        self.group(group).reads.push(fetch);
         self.enqueue(group);
         self.pump(effects);
     }
@@ -123,10 +123,8 @@ impl SegmentStore {
     /// A group may have come to where its fetches can begin.
     pub(super) fn wake_readers(&mut self, group: u64) {
         if let Some(found) = self.groups.get_mut(&group)
-            && !found.fetches.is_empty()
-            && !found.reads_queued
+            && found.reads.queue()
         {
-            found.reads_queued = true;
             self.readers.ready.push_back(group);
         }
     }
@@ -134,8 +132,7 @@ impl SegmentStore {
     /// Tells everybody who waits for a group that is gone.
     pub(super) fn dismiss_readers(&mut self, group: u64, effects: &mut Vec<Effect>) {
         let Some(found) = self.groups.get_mut(&group) else { return };
-        let waiting = std::mem::take(&mut found.fetches).into_iter();
-        for fetch in waiting.chain(std::mem::take(&mut found.unindexed)).collect::<Vec<_>>() {
+        for fetch in found.reads.take_all() {
             effects.push(Effect::Fetched { group, asker: fetch.asker, fetched: Fetched::Gone });
         }
     }
@@ -143,9 +140,11 @@ impl SegmentStore {
     /// Gives free lanes to fetches.
     pub(super) fn pump_readers(&mut self, effects: &mut Vec<Effect>) {
         while let Some(lane) = self.readers.lanes.iter().position(Option::is_none) {
-            let Some(group) = self.readers.ready.pop_front().filter(|_| !self.failed) else { return };
+            let Some(group) = self.readers.ready.pop_front().filter(|_| !self.poison.is_set()) else {
+                return;
+            };
             let Some(found) = self.groups.get_mut(&group) else { continue };
-            found.reads_queued = false;
+            found.reads.unqueue();
             if found.phase == Phase::Damaged {
                 self.answer_damaged(group, effects);
                 continue;
@@ -153,7 +152,7 @@ impl SegmentStore {
             if !found.lets_read() {
                 continue;
             }
-            if let Some(fetch) = found.fetches.pop_front() {
+            if let Some(fetch) = found.reads.pop() {
                 self.begin_fetch(lane, group, fetch, effects);
             }
             self.wake_readers(group);
@@ -165,7 +164,7 @@ impl SegmentStore {
         if let Some(found) = self.groups.get_mut(&group)
             && found.tail.as_ref().is_none_or(|tail| tail.surveyed)
         {
-            found.fetches.append(&mut found.unindexed);
+            found.reads.wake_unindexed();
             self.wake_readers(group);
         }
     }
@@ -174,7 +173,7 @@ impl SegmentStore {
         let Some(found) = self.groups.get_mut(&group) else { return };
         let unknown = StoreDamage { path: found.home.segments(), fault: StoreFault::Missing };
         let damage = found.damage.clone().unwrap_or(unknown);
-        for fetch in std::mem::take(&mut found.fetches) {
+        for fetch in found.reads.take_waiting() {
             let fetched = Fetched::Damaged(damage.clone());
             effects.push(Effect::Fetched { group, asker: fetch.asker, fetched });
         }
@@ -193,7 +192,7 @@ impl SegmentStore {
             return;
         }
         if !found.is_indexed(fetch.sought) {
-            found.unindexed.push_back(fetch);
+            found.reads.push_unindexed(fetch);
             self.enqueue(group);
             return;
         }
@@ -211,7 +210,7 @@ impl SegmentStore {
             Sought::Offset(offset) => self.readers.places.get(group, fetch.generation, offset),
             _ => None,
         };
-        found.reading += 1;
+        found.reads.begin();
         let home = (group, found.home.clone());
         let mut fetching = Box::new(Fetching::new(fetch, view, home, self.limits.batch_bytes_max, place));
         let index = self.readers.indexes.get(view.key(group));
@@ -289,7 +288,7 @@ impl SegmentStore {
             self.readers.parked.extract_if(.., |(parked, ..)| *parked == key).collect::<Vec<_>>()
         {
             if let Some(found) = self.groups.get_mut(&group) {
-                found.fetches.push_back(fetch);
+                found.reads.push(fetch);
                 self.wake_readers(group);
             }
         }
@@ -304,7 +303,7 @@ impl SegmentStore {
 
     fn reader_done(&mut self, group: u64) {
         if let Some(found) = self.groups.get_mut(&group) {
-            found.reading -= 1;
+            found.reads.end();
             self.enqueue(group);
         }
     }

@@ -20,6 +20,7 @@ use super::{CommittedBatch, Effect, Event, Held, StoreLimits, StoreOwner, Vouche
 use crate::home::Home;
 use crate::manifest::UnsealedSegment;
 use crate::metadata_state::MetadataState;
+use crate::poison::Poison;
 use crate::segments_file::SegmentEntry;
 
 /// What is left of the memory for batches is worth a write of this part of it: the less there is, the less a group gathers, and
@@ -43,7 +44,7 @@ pub struct SegmentStore {
     buffered_bytes: usize,
     /// Counts what went to the trash.
     retired: u64,
-    pub(super) failed: bool,
+    pub(super) poison: Poison,
     pub(super) readers: Readers,
     waits: Waits,
     reserve: Reserve,
@@ -77,7 +78,7 @@ impl SegmentStore {
             due: BTreeSet::new(),
             buffered_bytes: 0,
             retired: 0,
-            failed: false,
+            poison: Poison::none(),
             readers: Readers::new(),
             waits: Waits::default(),
             reserve,
@@ -126,12 +127,12 @@ impl SegmentStore {
     pub fn append(&mut self, group: u64, batch: CommittedBatch, now: Instant, effects: &mut Vec<Effect>) {
         let (delay, flush_bytes) = (self.limits.flush_delay, self.flush_bytes());
         let found = self.group(group);
-        let before = found.pending_bytes;
+        let before = found.pending.bytes();
         found.take(batch);
-        let more = found.pending_bytes - before;
+        let more = found.pending.bytes() - before;
         let unopened = found.phase == Phase::Closed;
-        let starts = more > 0 && found.due.is_none();
-        let acts = unopened || (found.running.is_none() && found.pending_bytes >= flush_bytes);
+        let starts = more > 0 && found.schedule.due.is_none();
+        let acts = unopened || (found.running.is_none() && found.pending.bytes() >= flush_bytes);
         self.buffered_bytes += more;
         if starts {
             self.remind(group, now + delay);
@@ -145,7 +146,7 @@ impl SegmentStore {
     /// Writes what is pending of a group now.
     pub fn flush(&mut self, group: u64, effects: &mut Vec<Effect>) {
         let Some(found) = self.groups.get_mut(&group) else { return };
-        found.ask();
+        found.pending.ask();
         self.enqueue(group);
         self.pump(effects);
     }
@@ -261,7 +262,7 @@ impl SegmentStore {
     /// Whether a group waits for space.
     #[must_use]
     pub fn is_full(&self, group: u64) -> bool {
-        self.groups.get(&group).is_some_and(|found| found.lack.is_some())
+        self.groups.get(&group).is_some_and(|found| found.schedule.lack.is_some())
     }
 
     /// How many groups have something for which there was no space.
@@ -323,7 +324,7 @@ impl SegmentStore {
 
     /// Takes an event.
     pub fn step(&mut self, event: Event, now: Instant, effects: &mut Vec<Effect>) {
-        if self.failed {
+        if self.poison.is_set() {
             return;
         }
         match event {
@@ -355,15 +356,16 @@ impl SegmentStore {
 
     fn drop_pending(&mut self, group: u64) {
         let found = self.group(group);
-        let before = found.pending_bytes;
+        let before = found.pending.bytes();
         found.drop_pending();
-        let dropped = before - found.pending_bytes;
+        let dropped = before - found.pending.bytes();
+        assert!(dropped <= self.buffered_bytes, "each pending batch was counted");
         self.buffered_bytes -= dropped;
     }
 
     fn remind(&mut self, group: u64, at: Instant) {
         let Some(found) = self.groups.get_mut(&group) else { return };
-        if let Some(before) = found.due.replace(at) {
+        if let Some(before) = found.schedule.due.replace(at) {
             self.due.remove(&(before, group));
         }
         self.due.insert((at, group));
@@ -374,17 +376,17 @@ impl SegmentStore {
         while let Some((at, group)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
             self.due.remove(&(at, group));
             if let Some(found) = self.groups.get_mut(&group) {
-                found.due = None;
-                found.lack = None;
-                found.ask();
+                found.schedule.due = None;
+                found.schedule.lack = None;
+                found.pending.ask();
                 self.enqueue(group);
             }
         }
     }
 
     pub(super) fn enqueue(&mut self, group: u64) {
-        if let Some(found) = self.groups.get_mut(&group).filter(|found| !found.queued) {
-            found.queued = true;
+        if let Some(found) = self.groups.get_mut(&group).filter(|found| !found.schedule.is_queued) {
+            found.schedule.is_queued = true;
             self.ready.push_back(group);
         }
     }
@@ -399,12 +401,13 @@ impl SegmentStore {
 
     fn pump_plans(&mut self, effects: &mut Vec<Effect>) {
         while let Some(lane) = self.lanes.iter().position(Option::is_none) {
-            let Some(group) = self.ready.pop_front().filter(|_| !self.failed) else {
+            let Some(group) = self.ready.pop_front().filter(|_| !self.poison.is_set()) else {
                 return self.tend_reserve(lane, effects);
             };
             let (segment_bytes, flush_bytes) = (self.segment_bytes(group), self.flush_bytes());
             let Some(found) = self.groups.get_mut(&group) else { continue };
-            found.queued = false;
+            assert!(found.schedule.is_queued, "a group is in the queue once");
+            found.schedule.is_queued = false;
             let trash = || {
                 let StoreOwner { shard, incarnation, .. } = self.owner;
                 let name = format!("{group:016x}-{shard}-{incarnation}-{}", self.retired);
@@ -421,7 +424,7 @@ impl SegmentStore {
             };
             let Some(found) = self.groups.get_mut(&group) else { continue };
             self.retired += 1;
-            if let Some(step) = found.relief.take() {
+            if let Some(step) = found.schedule.relief.take() {
                 plan.insert(0, step);
             }
             found.running = Some(running);
@@ -432,7 +435,7 @@ impl SegmentStore {
 
     /// Writes the reserve in a lane that nobody else needs now.
     fn tend_reserve(&mut self, lane: usize, effects: &mut Vec<Effect>) {
-        if let Some(plan) = self.reserve.next().filter(|_| !self.failed) {
+        if let Some(plan) = self.reserve.next().filter(|_| !self.poison.is_set()) {
             self.lanes[lane] = Some(Tenant::Reserve);
             effects.push(Effect::Run { lane: u32::try_from(lane).unwrap_or(u32::MAX), plan });
         }
@@ -453,11 +456,11 @@ impl SegmentStore {
         let group = match self.lanes.get_mut(lane as usize).and_then(Option::take) {
             Some(Tenant::Group(group)) => group,
             Some(Tenant::Reserve) => return self.reserve_ended(lane, result, now, effects),
-            None => return,
+            None => unreachable!("a plan ends in lane {lane}, which has none"),
         };
-        let Some(found) = self.groups.get_mut(&group) else { return };
-        let Some(running) = found.running.take() else { return };
-        let before = found.pending_bytes;
+        let found = self.groups.get_mut(&group).expect("a group with a plan under way is not forgotten");
+        let running = found.running.take().expect("a group has a plan as long as it has a lane");
+        let before = found.pending.bytes();
         match (running, result) {
             (Running::Reading { entry, offset }, result) => {
                 let bytes = result.ok().and_then(|read| read.into_iter().next().flatten());
@@ -507,7 +510,11 @@ impl SegmentStore {
             (Running::Swapping(swapping), Ok(_)) => self.swapped(group, swapping, effects),
             (running, Ok(_)) => self.carried_out(group, running, now, effects),
         }
-        let after = self.groups.get(&group).map_or(before, |found| found.pending_bytes);
+        let after = self.groups.get(&group).map_or(before, |found| found.pending.bytes());
+        assert!(
+            after <= before && before - after <= self.buffered_bytes,
+            "a plan writes batches, and adds none"
+        );
         self.buffered_bytes -= before - after;
         self.answer_unindexed(group);
         self.bury(group, effects);
@@ -607,7 +614,7 @@ impl SegmentStore {
         let Some(found) = self.groups.get_mut(&group) else { return };
         let lacks_space = fault.lacks_space();
         if lacks_space && running.removes() {
-            found.relief = self.reserve.spend(now);
+            found.schedule.relief = self.reserve.spend(now);
         }
         if !found.take_back(running) {
             effects.push(Effect::GivenUp { group });
@@ -616,10 +623,10 @@ impl SegmentStore {
         if lacks_space {
             self.waits.lacks_space(group);
         }
-        if found.relief.is_some() {
+        if found.schedule.relief.is_some() {
             return;
         }
-        found.lack = Some(fault);
+        found.schedule.lack = Some(fault);
         effects.push(Effect::Pressure { group });
         self.remind(group, now + self.limits.retry_delay);
     }
@@ -636,7 +643,7 @@ impl SegmentStore {
         let Some(found) = self.groups.get_mut(&group) else { return };
         let delay = self.waits.removal_failed(group, self.limits.retry_delay);
         if found.take_back(running) {
-            found.lack = Some(fault.clone());
+            found.schedule.lack = Some(fault.clone());
             self.remind(group, now + delay);
         } else {
             effects.push(Effect::GivenUp { group });
@@ -656,8 +663,9 @@ impl SegmentStore {
     }
 
     fn fail(&mut self, fault: PlanFault, effects: &mut Vec<Effect>) {
-        self.failed = true;
-        effects.push(Effect::Fatal(fault));
+        if self.poison.set() {
+            effects.push(Effect::Fatal(fault));
+        }
     }
 
     /// Forgets a group that was just removed.
@@ -673,7 +681,7 @@ impl SegmentStore {
 
     fn drop_group(&mut self, group: u64) {
         self.waits.forget(group);
-        if let Some(due) = self.groups.remove(&group).and_then(|found| found.due) {
+        if let Some(due) = self.groups.remove(&group).and_then(|found| found.schedule.due) {
             self.due.remove(&(due, group));
         }
     }

@@ -154,7 +154,7 @@ impl Group {
             let unknown = || StoreDamage { path: self.home.segments(), fault: StoreFault::Missing };
             return Some(NotStaged::Damaged(self.damage.clone().unwrap_or_else(unknown)));
         }
-        if self.lack.is_some() {
+        if self.schedule.lack.is_some() {
             return Some(NotStaged::Busy);
         }
         if self.phase != Phase::Open || self.running.is_some() || !self.orders.is_empty() {

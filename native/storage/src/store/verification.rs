@@ -66,7 +66,7 @@ impl SegmentStore {
         }
         while let Some(group) = self.unverified.front().copied() {
             if let Some(found) = self.groups.get_mut(&group).filter(|found| found.is_unverified()) {
-                found.verify_now = true;
+                found.doubt.verify_now = true;
                 self.enqueue(group);
                 break;
             }
@@ -87,32 +87,33 @@ impl SegmentStore {
 impl Group {
     fn is_verified(&self) -> bool {
         let idle = !matches!(self.running, Some(Running::Verifying(_) | Running::Closing { .. }));
-        idle && !self.is_unverified() && self.closing.is_none()
+        idle && !self.is_unverified() && self.doubt.closing.is_none()
     }
 
     fn is_unverified(&self) -> bool {
-        self.tail.as_ref().is_some_and(|tail| !tail.surveyed) || self.verification.is_some()
+        self.tail.as_ref().is_some_and(|tail| !tail.surveyed) || self.doubt.verification.is_some()
     }
 
     /// Whether a piece is to be verified now: somebody waits for the index, or for the footer, or its turn has come.
     pub(super) fn wants_verification(&self) -> bool {
-        self.is_unverified() && (self.distrusted || self.verify_now || !self.unindexed.is_empty())
+        self.is_unverified()
+            && (self.doubt.distrusted || self.doubt.verify_now || self.reads.waits_for_index())
     }
 
     fn distrust(&mut self, offset: u64) {
         let named =
             self.listed.fences.iter().any(|fence| (fence.first_offset..=fence.last_offset).contains(&offset));
-        if named || self.closing.is_some() || self.is_purging() {
+        if named || self.doubt.closing.is_some() || self.is_purging() {
             return;
         }
-        if self.verification.is_some() {
+        if self.doubt.verification.is_some() {
             // That may be of another segment: the next poll that meets the damage comes back.
-            self.distrusted = true;
+            self.doubt.distrusted = true;
             return;
         }
         let place = self.listed.segments.partition_point(|entry| entry.last_offset < offset);
         let Some(entry) = self.listed.segments.get(place).copied() else { return };
-        self.distrusted = true;
+        self.doubt.distrusted = true;
         if entry.is_sealed() {
             self.begin_verification(entry, Expected::of(&entry));
         } else if let Some(tail) = &mut self.tail {
@@ -123,19 +124,19 @@ impl Group {
     fn begin_verification(&mut self, entry: SegmentEntry, expected: Expected) {
         let tail = Tail::new(entry.base_offset, 0);
         let survey = Survey::new(tail, expected, entry.generation, self.batch_bytes_max);
-        self.verification = Some(Box::new(Verification { entry, survey, end: 0 }));
+        self.doubt.verification = Some(Box::new(Verification { entry, survey, end: 0 }));
     }
 
     /// The plan that reads the next piece.
     pub(super) fn plan_verification(&mut self) -> Option<(Running, Plan)> {
-        self.verify_now = false;
-        if self.verification.is_none() {
+        self.doubt.verify_now = false;
+        if self.doubt.verification.is_none() {
             let tail = self.tail.as_ref()?;
             let expected = Expected { vouched: Some(tail.last_offset), below: u64::MAX, bytes: None };
             let entry = tail.entry();
             self.begin_verification(entry, expected);
         }
-        let mut found = self.verification.take()?;
+        let mut found = self.doubt.verification.take()?;
         found.end = found.entry.bytes;
         if !found.entry.is_sealed() {
             let tail = self.tail.as_ref()?;
@@ -175,10 +176,10 @@ impl Group {
             Err(_) => found.survey.fail(end),
         };
         if !ended {
-            self.verification = Some(found);
+            self.doubt.verification = Some(found);
             return Ok(());
         }
-        self.distrusted = false;
+        self.doubt.distrusted = false;
         if found.survey.is_whole(end) {
             let surveyed = found.survey.finish();
             if let Some(tail) = self.tail.as_mut().filter(|_| !is_sealed) {
@@ -208,7 +209,7 @@ impl Group {
     fn close(&mut self, entry: SegmentEntry, surveyed: Surveyed) {
         let described = self.tail.as_ref().and_then(Tail::unsealed);
         let lost = surveyed.lost;
-        self.closing = Some(Box::new(if entry.is_sealed() {
+        self.doubt.closing = Some(Box::new(if entry.is_sealed() {
             let index = surveyed.has_batches.then(|| Index {
                 group: self.id,
                 base_offset: entry.base_offset,
@@ -236,14 +237,14 @@ impl Group {
         } else {
             self.closing_missing()
         };
-        self.closing = Some(Box::new(closing));
+        self.doubt.closing = Some(Box::new(closing));
     }
 
     /// The file of the segment that is appended to is not there any more, or the directory is not.
     pub(super) fn close_missing(&mut self) {
         self.present = false;
         if self.tail.is_some() {
-            self.closing = Some(Box::new(self.closing_missing()));
+            self.doubt.closing = Some(Box::new(self.closing_missing()));
         }
     }
 
@@ -255,7 +256,7 @@ impl Group {
 
     /// The plan that names damage in the list.
     pub(super) fn plan_closing(&mut self) -> Option<(Running, Plan)> {
-        let closing = self.closing.take()?;
+        let closing = self.doubt.closing.take()?;
         let mut listed = self.list_next();
         let place = listed.segments.iter().position(|entry| entry.base_offset == closing.entry.base_offset);
         listed.segments[place?] = closing.entry;

@@ -1,4 +1,4 @@
-//! Adoptions as the control plane orders them, and what it is told of them.
+//! Adoptions: the order from the control plane, and the report to it.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,15 @@ use crate::shard_id::ShardId;
 /// An order to adopt files into one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdoptOrder {
-    /// Which group.
+    /// Replication group of the partition.
     pub group: u64,
-    /// What to adopt.
+    /// Files and swap operation.
     pub adoption: Adoption,
 }
 
 impl AdoptOrder {
-    /// Reads the body of a record; nothing if the bytes are no order. The swap in it is not looked at.
+    /// Decodes the body of a record; `None` if the bytes are malformed. The swap is not checked here, because
+    /// the shard checks it against its segments.
     #[must_use]
     pub fn decode(body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
@@ -32,19 +33,19 @@ impl AdoptOrder {
     }
 }
 
-/// What came of an order.
+/// The outcome of an order.
 #[derive(Debug)]
 pub struct AdoptionReport {
-    /// The shard that was asked.
+    /// Shard that executed the order.
     pub shard: ShardId,
-    /// Under which token.
+    /// Token of the order's record.
     pub token: u64,
-    /// What came of it.
+    /// Outcome.
     pub end: AdoptionEnd,
 }
 
 impl AdoptionReport {
-    /// The body of the record that tells it.
+    /// Encodes the body of the record for the control plane.
     #[must_use]
     pub fn body(&self) -> Vec<u8> {
         let (code, why) = match &self.end {

@@ -1,4 +1,4 @@
-//! What Python says that a metadata operation came to.
+//! The decision of Python about a metadata operation.
 
 use ng_wire::primitive::{Malformed, Reader};
 use ng_wire::table::record::ReplyKind;
@@ -6,22 +6,22 @@ use ng_wire::table::record::ReplyKind;
 /// The decision about one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Applied<'a> {
-    /// 0, or the code of the error that the client gets.
+    /// Error code for the client; 0 for success.
     pub result: u32,
-    /// What the reply shows.
+    /// Object that the reply shows.
     pub reply: ReplyKind,
-    /// The stream of the reply, or of its topic.
+    /// Stream of the reply, or stream of its topic.
     pub stream: u32,
-    /// The topic of the reply.
+    /// Topic of the reply.
     pub topic: u32,
-    /// What the partitions have to converge on before the client is answered; 0 for nothing.
+    /// Revision on which the shards must converge before the client is answered; 0 if there is none.
     pub revision: u64,
-    /// Rows put and deleted.
+    /// Rows to put and delete.
     pub deltas: &'a [u8],
 }
 
 impl<'a> Applied<'a> {
-    /// Reads the body of a record; whether the deltas are sound is for the catalog to say.
+    /// Decodes the body of a record. The deltas stay bytes here, because the catalog verifies them.
     pub fn decode(body: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(body);
         let result = reader.u32()?;

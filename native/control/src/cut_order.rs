@@ -1,4 +1,4 @@
-//! Cuts as the control plane orders them, and what it is told of them.
+//! Cuts for leases: the order from the control plane, and the report to it.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,21 @@ use ng_wire::table::segment_order::CutEnd as Code;
 
 use crate::shard_id::ShardId;
 
-/// Segments told of in one record.
+/// Maximum segments in one record.
 const SEGMENTS_PER_RECORD: usize = 1024;
 
 /// An order to cut one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutOrder {
-    /// Which group.
+    /// Replication group of the partition.
     pub group: u64,
-    /// The directory, on the file system of the segments, that gets their names.
+    /// Directory that receives the second names. It must be on the file system of the segments, because hard
+    /// links cannot cross file systems.
     pub directory: PathBuf,
 }
 
 impl CutOrder {
-    /// Reads the body of a record; nothing if the bytes are no order.
+    /// Decodes the body of a record; `None` if the bytes are malformed.
     #[must_use]
     pub fn decode(body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
@@ -33,19 +34,19 @@ impl CutOrder {
     }
 }
 
-/// What came of an order.
+/// The outcome of an order.
 #[derive(Debug)]
 pub struct CutReport {
-    /// The shard that was asked.
+    /// Shard that executed the order.
     pub shard: ShardId,
-    /// Under which token.
+    /// Token of the order's record.
     pub token: u64,
-    /// What came of it.
+    /// Outcome.
     pub end: CutEnd,
 }
 
 impl CutReport {
-    /// The bodies of the records that tell it, in order.
+    /// Encodes the bodies of the records for the control plane, in order.
     #[must_use]
     pub fn bodies(&self) -> Vec<Vec<u8>> {
         match &self.end {
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_told_in_pieces_and_an_empty_one_in_one() {
+    fn a_long_list_has_several_records_and_an_empty_one_has_one() {
         let entry = SegmentEntry {
             base_offset: 1,
             last_offset: 2,
@@ -131,12 +132,12 @@ mod tests {
             generation: 0,
             footer: 8,
         };
-        let told = |count: usize| {
+        let bodies_of = |count: usize| {
             let segments = CutSegments { generation: 9, last_offset: None, segments: vec![entry; count] };
             CutReport { shard: ShardId(0), token: 1, end: CutEnd::Done(segments) }.bodies()
         };
-        assert_eq!(told(0).len(), 1);
-        let bodies = told(SEGMENTS_PER_RECORD + 1);
+        assert_eq!(bodies_of(0).len(), 1);
+        let bodies = bodies_of(SEGMENTS_PER_RECORD + 1);
         assert_eq!(bodies.iter().map(|body| body[0]).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(bodies.iter().map(|body| (body.len() - 18) / 64).sum::<usize>(), SEGMENTS_PER_RECORD + 1);
     }

@@ -1,21 +1,21 @@
-//! What a shard has to say to the log: a bounded ring that loses the newest when nobody reads.
+//! The events of one shard on their way to Python: a bounded ring that drops the newest events when it is
+//! full.
 
 use ng_io::WallMicros;
 use ng_wire::table::event::{Event, EventLevel};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Events a shard keeps for a reader that is late. A stalled control plane loses what comes after, and the
-/// loss is counted.
+/// Capacity of the ring. If the control plane stalls, later events are dropped and counted.
 const EVENTS: usize = 256;
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedEvent {
-    /// What happened.
+    /// Kind of event.
     pub event: Event,
-    /// Its numbers, in the order of the event's fields.
+    /// Numbers of the event, in the order of its fields.
     pub fields: [u64; 2],
-    /// When.
+    /// Time of the event.
     pub wall: WallMicros,
 }
 
@@ -34,9 +34,8 @@ pub fn event_ring() -> (EventRing, Consumer<LoggedEvent>) {
 }
 
 impl EventRing {
-    /// Writes one event, or counts it as lost. Half of the ring is kept for what an operator must know:
-    /// clients cause events for debugging, so without that a thousand clients that leave would cost a warning
-    /// its place.
+    /// Writes one event, or counts it as lost. Debug events may fill only half of the ring, because clients
+    /// cause them: otherwise a thousand disconnects could displace a warning.
     pub fn push(&mut self, event: Event, fields: [u64; 2], wall: WallMicros) {
         if event.row().level == EventLevel::Debug && self.ring.slots() <= EVENTS / 2 {
             return;

@@ -1,8 +1,8 @@
-//! Figures of the host and the process, as Python samples them.
+//! Figures of the host and the process, which Python samples with `psutil`.
 
 use ng_wire::primitive::{Malformed, Reader};
 
-/// One sample. Until the first arrives everything is zero and empty.
+/// One sample. All fields are zero or empty until the first sample arrives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostFigures {
     /// Percent of one CPU that this process used since the last sample.
@@ -13,7 +13,7 @@ pub struct HostFigures {
     pub memory_usage: u64,
     /// Bytes of memory of the machine.
     pub total_memory: u64,
-    /// Bytes of memory that can be had without swapping.
+    /// Bytes of memory available without swapping.
     pub available_memory: u64,
     /// Bytes this process read from disk.
     pub read_bytes: u64,
@@ -21,23 +21,22 @@ pub struct HostFigures {
     pub written_bytes: u64,
     /// Threads of this process.
     pub threads_count: u32,
-    /// Free bytes on the disk that holds the data.
+    /// Free bytes on the data disk.
     pub free_disk_space: u64,
-    /// Size of that disk.
+    /// Size of the data disk in bytes.
     pub total_disk_space: u64,
     /// Name of the machine.
     pub hostname: String,
     /// Name of the operating system.
     pub os_name: String,
-    /// Its version.
+    /// Version of the operating system.
     pub os_version: String,
     /// Version of the kernel.
     pub kernel_version: String,
 }
 
 impl HostFigures {
-    /// Reads the body of a `HOST_FIGURES` record: the fields in the order they are declared, floats as their
-    /// bits.
+    /// Decodes the body of a `HOST_FIGURES` record: the fields in declaration order, floats as their bits.
     pub fn decode(body: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(body);
         let figures = Self {

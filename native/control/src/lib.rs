@@ -1,11 +1,11 @@
-//! What crosses between a shard and the control plane: records, orders, events, figures and settings.
+//! Data that crosses between a shard and the control plane: records, orders, events, figures and settings.
 //!
 //! Start with [`record`], the unit of both rings. The kinds of records are a table in `ng_wire`; the bodies
-//! that have more than a few fields have a module here: [`reconcile_order`], [`cut_order`], [`adopt_order`],
-//! [`applied`], [`metadata_reply`], [`rows_update`], [`host_figures`]. [`event_ring`] and [`metrics`] are
-//! read by Python without a record. [`settings`] is what the engine is told at its start.
+//! with more than a few fields have a module here: [`reconcile_order`], [`cut_order`], [`adopt_order`],
+//! [`applied`], [`metadata_reply`], [`rows_update`], [`host_figures`]. Python reads [`event_ring`] and
+//! [`metrics`] without records. [`settings`] are the values that the engine receives at its start.
 //!
-//! It may use `ng_replication` for the results that it encodes, and knows no connection and no mailbox.
+//! It uses `ng_replication`, because it encodes its results. It must not know connections or mailboxes.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! How much of a log is done at a time. No operator sets these; a simulation makes them scarce.
+//! Sizes and periods of a shard's log. They are no settings: only a simulation changes them, to make room and
+//! time scarce.
 
 use std::time::Duration;
 
@@ -7,15 +8,15 @@ use ng_vsr::Ticks;
 /// Sizes and periods of a shard's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogPace {
-    /// Milliseconds between two manifests of a shard that works.
+    /// Milliseconds between two manifests of a shard under load.
     pub checkpoint_period: Ticks,
-    /// A block of the journal is closed when it has this many bytes.
+    /// Size in bytes at which a block of the journal is closed.
     pub block_bytes_target: usize,
-    /// Bytes that may wait for their write to the journal, besides the largest frame.
+    /// Maximum bytes that wait to be written to the journal, in addition to the largest frame.
     pub queued_bytes: usize,
-    /// Bytes of a partition that are written to its segment at once.
+    /// Bytes of a partition per write to its segment.
     pub flush_bytes: usize,
-    /// The longest that they wait for that.
+    /// Maximum time before a smaller write.
     pub flush_delay: Duration,
 }
 
@@ -25,8 +26,8 @@ impl Default for LogPace {
             checkpoint_period: 10_000,
             block_bytes_target: 1 << 20,
             queued_bytes: 16 << 20,
-            // Less needs more syncs of segments, more keeps the journal waiting behind each write: both cost
-            // a fifth of the rate.
+            // A smaller size needs more syncs of segments; with a larger one the journal waits longer after
+            // each write. Both cost a fifth of the throughput.
             flush_bytes: 512 << 10,
             flush_delay: Duration::from_secs(1),
         }

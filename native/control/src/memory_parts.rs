@@ -2,25 +2,25 @@
 
 use ng_wire::table::memory_part::MemoryPart;
 
-/// Bytes that each part may have. The control plane has divided the budget.
+/// Maximum bytes of each part; the control plane divides the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryParts {
-    /// Batches kept for the polls to come.
+    /// Batches cached for later polls.
     pub poll_cache: usize,
-    /// What polls under way have read, unless one of them alone needs more.
+    /// Bytes that polls in progress have read. A single larger poll may exceed this.
     pub poll_reads: usize,
-    /// Replies that are promised, or written and not taken by clients.
+    /// Replies that are reserved, or written and not yet received by clients.
     pub replies: usize,
-    /// Messages in no segment yet, beyond which sends are turned away.
+    /// Messages that no segment contains yet; beyond this, the shard refuses sends.
     pub unflushed: usize,
-    /// Long requests that are arriving, unless one of them alone needs more.
+    /// Long requests that are still arriving. A single larger request may exceed this.
     pub connections: usize,
     /// Spare buffers.
     pub spares: usize,
 }
 
 impl MemoryParts {
-    /// What one part may have.
+    /// Maximum bytes of one part.
     #[must_use]
     pub const fn of(&self, part: MemoryPart) -> usize {
         match part {

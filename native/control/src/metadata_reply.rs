@@ -1,20 +1,21 @@
-//! What the metadata machine answers to a client's operation, before every shard has converged on it.
+//! The reply of the metadata machine to a client's operation. It is held until every shard has converged on
+//! the change.
 
 use ng_wire::primitive::{Malformed, Reader};
 
-/// The reply that the log keeps for the client.
+/// The reply in the client table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataReply<'a> {
-    /// 0, or the code of an error.
+    /// Error code; 0 for success.
     pub result: u32,
-    /// What every shard must have converged on before the client hears of it; 0 for nothing.
+    /// Revision on which every shard must converge before the client is answered; 0 if there is none.
     pub revision: u64,
-    /// What the client gets behind the result.
+    /// Bytes that the client receives after the result.
     pub payload: &'a [u8],
 }
 
 impl<'a> MetadataReply<'a> {
-    /// Reads a reply of the metadata machine.
+    /// Decodes a reply of the metadata machine.
     pub fn decode(reply: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(reply);
         let (result, revision) = (reader.u32()?, reader.u64()?);

@@ -1,12 +1,12 @@
-//! The figures of one shard, written by its thread alone and read by anyone.
+//! The metrics of one shard: its thread writes them, any thread reads them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ng_wire::table::metric::{CELLS, Cell, HistogramCells};
 use ng_wire::table::scale::Tally;
 
-/// One shard's cells, a cache line apart from the next shard's. Relaxed loads and stores: there is one
-/// writer, and a reader wants figures, not an instant.
+/// The cells of one shard, aligned so that two shards never share a cache line. Loads and stores are relaxed,
+/// because each cell has one writer and a reader needs no consistent snapshot.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct MetricsRow {
@@ -20,24 +20,24 @@ impl Default for MetricsRow {
 }
 
 impl MetricsRow {
-    /// Counts. Only the shard's own thread may.
+    /// Adds to a counter. Only the shard's thread calls this.
     pub fn add(&self, cell: Cell, count: u64) {
         let cell = &self.cells[cell.index()];
         cell.store(cell.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
     }
 
-    /// Sets a gauge, or a counter that is kept elsewhere. Only the shard's own thread may.
+    /// Sets a gauge, or a counter that another part keeps. Only the shard's thread calls this.
     pub fn set(&self, cell: Cell, value: u64) {
         self.cells[cell.index()].store(value, Ordering::Relaxed);
     }
 
-    /// Counts a value in a histogram. Only the shard's own thread may.
+    /// Adds a value to a histogram. Only the shard's thread calls this.
     pub fn observe(&self, cells: HistogramCells, value: u64) {
         self.add(cells.bucket(value), 1);
         self.add(cells.sum(), value);
     }
 
-    /// Shows a histogram that is kept elsewhere. Only the shard's own thread may.
+    /// Copies a histogram that another part keeps. Only the shard's thread calls this.
     pub fn show(&self, cells: HistogramCells, tally: &Tally) {
         for (cell, value) in cells.all().zip(tally.cells()) {
             self.set(cell, *value);

@@ -1,20 +1,20 @@
-//! Known bugs that a simulation can plant in a node, to see that its judges find them.
+//! Bugs that a simulation plants in a node to verify that its checks detect them.
 
 use ng_replication as log;
 
 /// A bug that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plant {
-    /// In the logs of all shards.
+    /// A bug in the logs of all shards.
     Log(log::Plant),
-    /// A frame that must arrive is dropped if the mailbox is full.
+    /// The sender drops a frame that must arrive if the mailbox is full.
     LostFrame,
-    /// A command on metadata is answered before every mirror knows its rows.
+    /// A metadata command is answered before every mirror has its rows.
     EarlyAnswer,
 }
 
 impl Plant {
-    /// The bug of the logs.
+    /// The bug for the logs; `None` for the others.
     #[must_use]
     pub const fn in_log(self) -> Option<log::Plant> {
         match self {

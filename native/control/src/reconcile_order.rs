@@ -1,4 +1,4 @@
-//! Operations that the control plane sends to a shard for groups of partitions, and their answers.
+//! Reconcile operations, which the control plane sends to a shard, and their answers.
 
 use ng_wire::primitive::{Reader, put_u8, put_u64};
 use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
@@ -6,15 +6,15 @@ use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 /// One operation on one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReconcileOp {
-    /// What to do.
+    /// Kind of operation.
     pub kind: ReconcileKind,
-    /// The group.
+    /// Replication group.
     pub group: u64,
-    /// The purge generation to reach; for a purge only.
+    /// Purge generation to reach; 0 unless the kind is a purge.
     pub purge_generation: u64,
 }
 
-/// Reads the operations of a record; nothing if the bytes are none.
+/// Decodes the operations of a record; `None` if the bytes are malformed.
 #[must_use]
 pub fn orders(body: &[u8]) -> Option<Vec<ReconcileOp>> {
     let mut reader = Reader::new(body);
@@ -29,19 +29,19 @@ pub fn orders(body: &[u8]) -> Option<Vec<ReconcileOp>> {
     Some(orders)
 }
 
-/// The answers to operations of one pass.
+/// The answers to the operations of one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReconcileAnswers(Vec<u8>);
 
 impl ReconcileAnswers {
-    /// Adds the answer to an operation.
+    /// Adds the answer to one operation.
     pub fn add(&mut self, kind: ReconcileKind, group: u64, outcome: ReconcileOutcome) {
         put_u8(&mut self.0, kind.code());
         put_u64(&mut self.0, group);
         put_u8(&mut self.0, outcome.code());
     }
 
-    /// Whether there is no answer.
+    /// There is no answer.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_read_whole_or_not_at_all() {
+    fn truncated_or_unknown_orders_are_refused() {
         let mut body = vec![2];
         body.extend(7_u64.to_le_bytes());
         body.extend(3_u64.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Records: what crosses between the engine and Python, as bytes.
+//! Records: the messages between the engine and Python, as bytes.
 //!
 //! ```text
 //! offset  size  field
@@ -20,24 +20,24 @@ use rtrb::{Consumer, Producer, RingBuffer};
 /// Bytes of a record's header.
 pub const RECORD_HEADER_BYTES: usize = 16;
 
-/// Bytes a ring between the engine and Python holds: a stalled side costs this much memory and no more.
+/// Capacity in bytes of a ring between the engine and Python: a stalled side costs at most this much memory.
 pub const RECORD_RING_BYTES: usize = 256 * 1024;
 
-/// One record, borrowed from the bytes it came in.
+/// One record, borrowed from the bytes that contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// What it says.
+    /// Kind of record, which determines the layout of the body.
     pub kind: u16,
-    /// The shard it is about.
+    /// Shard that the record is about.
     pub shard: u16,
     /// Links an answer to its question.
     pub token: u64,
-    /// The rest.
+    /// Content, in the layout of the kind.
     pub body: &'a [u8],
 }
 
 impl<'a> Record<'a> {
-    /// Splits the first record off `bytes`. `None` means the bytes are not a sequence of records.
+    /// Splits the first record off `bytes`. Returns `None` if the bytes are not a sequence of records.
     pub fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let length = u32::from_le_bytes(*bytes.first_chunk()?) as usize;
         if length < RECORD_HEADER_BYTES {
@@ -71,7 +71,7 @@ pub struct RingFull;
 pub struct RecordWriter {
     ring: Producer<u8>,
     scratch: Vec<u8>,
-    /// The last record found no room.
+    /// The last record did not fit.
     is_full: bool,
     times_full: Arc<AtomicU64>,
 }
@@ -92,7 +92,7 @@ pub fn record_ring(bytes: usize) -> (RecordWriter, RecordReader) {
 }
 
 impl RecordWriter {
-    /// Writes one record, or nothing.
+    /// Writes the whole record, or nothing if it does not fit.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), RingFull> {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
@@ -102,8 +102,7 @@ impl RecordWriter {
         pushed
     }
 
-    /// Counts once for all records that find no room, one after the other: some are tried again every few
-    /// milliseconds.
+    /// Counts consecutive failures once, because some records are tried again every few milliseconds.
     fn push_encoded(&mut self, record: &[u8]) -> Result<(), RingFull> {
         let pushed = self.ring.push_entire_slice(record).map_err(|_| RingFull);
         if pushed.is_err() && !self.is_full {
@@ -113,12 +112,12 @@ impl RecordWriter {
         pushed
     }
 
-    /// How often the ring became full.
+    /// Number of times the ring became full.
     pub fn times_full(&self) -> u64 {
         self.times_full.load(Ordering::Relaxed)
     }
 
-    /// Writes the records that `bytes` consists of, as many as fit. Returns how many bytes were taken.
+    /// Writes records from `bytes` until one does not fit. Returns the number of bytes taken.
     pub fn push_all(&mut self, bytes: &[u8]) -> usize {
         let mut taken = 0;
         while let Some((_, rest)) = Record::split(&bytes[taken..]) {
@@ -142,29 +141,30 @@ pub enum Drained {
 }
 
 impl RecordReader {
-    /// How often the ring became full.
+    /// Number of times the ring became full.
     pub fn times_full(&self) -> u64 {
         self.times_full.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing is waiting.
+    /// No record waits.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Bytes of the next record. A writer publishes whole records, so a length is never alone.
+    /// Length of the next record. It is never there without its record, because a writer publishes whole
+    /// records.
     fn next_length(&mut self) -> Option<usize> {
         let chunk = self.ring.read_chunk(4).ok()?;
         let (first, second) = chunk.as_slices();
         let mut length = [0; 4];
         length[..first.len()].copy_from_slice(first);
         length[first.len()..].copy_from_slice(second);
-        // The chunk is dropped without a commit: the bytes stay in the ring.
+        // The chunk is dropped without a commit, so that the bytes stay in the ring.
         Some(u32::from_le_bytes(length) as usize)
     }
 
-    /// Appends whole records to `out` until the ring is empty or the next one would exceed `capacity` bytes
-    /// in all.
+    /// Appends whole records to `out` until the ring is empty or the next record would make `out` exceed
+    /// `capacity` bytes.
     pub fn drain(&mut self, out: &mut Vec<u8>, capacity: usize) -> Drained {
         while let Some(length) = self.next_length() {
             let start = out.len();
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Records come out whole, in order and unchanged, whatever the sizes of ring, reads and records.
+        /// Records leave the ring whole, in order and unchanged, for all sizes of ring, reads and records.
         #[test]
         fn a_ring_keeps_records_whole(
             bodies in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..80),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_larger_than_the_read_says_what_it_needs() {
+    fn a_record_larger_than_the_read_reports_the_bytes_it_needs() {
         let (mut writer, mut reader) = record_ring(256);
         writer.push(&Record { kind: 1, shard: 0, token: 0, body: &[9; 100] }).expect("room");
         let mut out = Vec::new();

@@ -1,14 +1,14 @@
-//! Changes of rows on their way to the mirrors.
+//! Changed rows on their way to the mirrors.
 
 use std::sync::Arc;
 
-/// What a mirror is told.
+/// Rows for a mirror.
 #[derive(Clone, Debug)]
 pub struct RowsUpdate {
-    /// The operation that the rows stand at with it.
+    /// Metadata operation that the mirror reflects afterwards.
     pub op: u64,
-    /// Whether the mirror begins anew: a whole state follows.
+    /// The deltas are the whole state, so the mirror drops its rows first.
     pub fresh: bool,
-    /// Rows put and deleted, in the layout of `ng_catalog::deltas`.
+    /// Rows to put and delete, in the layout of `ng_catalog::deltas`.
     pub deltas: Arc<[u8]>,
 }

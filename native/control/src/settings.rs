@@ -1,4 +1,5 @@
-//! The settings of a node: what the control plane tells it, and what follows from that.
+//! The settings of a node: the engine settings that the control plane sends, and the values derived from
+//! them.
 
 use std::time::Duration;
 
@@ -8,37 +9,37 @@ use ng_wire::table::setting::{ConsumerHold, EngineSettings, SettingsError};
 use crate::log_pace::LogPace;
 use crate::memory_parts::MemoryParts;
 
-/// No mailbox is smaller than this, however many shards share the capacity that is set.
+/// Minimum entries of a mailbox, because the set capacity divided by many shards could become too small.
 const MAILBOX_ENTRIES_MIN: usize = 64;
 
-/// Everything a node needs to know.
+/// All settings of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What the control plane tells it.
+    /// Settings that the control plane sends.
     pub engine: EngineSettings,
     /// Entries of the mailbox between two shards.
     pub mailbox_entries: usize,
-    /// How much of a log is done at a time.
+    /// Sizes and periods of the logs.
     pub pace: LogPace,
-    /// A known bug.
+    /// Bug that a simulation plants.
     #[cfg(feature = "plants")]
     pub plant: Option<crate::plant::Plant>,
 }
 
-/// How systemd is told that the process lives.
+/// How the process notifies the watchdog of systemd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watchdog {
-    /// Its notification socket, as `NOTIFY_SOCKET` names it.
+    /// Notification socket from `NOTIFY_SOCKET`.
     pub socket: String,
-    /// It expects a sign of life at least this often.
+    /// Maximum time between two notifications.
     pub interval: Duration,
 }
 
 impl Settings {
-    /// Reads the lines of the control plane.
+    /// Parses the lines that the control plane sends.
     pub fn parse(bytes: &[u8]) -> Result<Self, SettingsError> {
         let engine = EngineSettings::parse(bytes)?;
-        // The mailboxes into one shard share the capacity that is set.
+        // The mailboxes into one shard share the set capacity.
         let mailbox_entries = (engine.inbox_capacity / engine.shard_cpus.len()).max(MAILBOX_ENTRIES_MIN);
         Ok(Self {
             engine,
@@ -49,13 +50,13 @@ impl Settings {
         })
     }
 
-    /// How many shards there are.
+    /// Number of shards.
     #[must_use]
     pub fn shards(&self) -> u16 {
         u16::try_from(self.engine.shard_cpus.len()).expect("bounded by SHARDS_MAX")
     }
 
-    /// What a shard may have of the memory budget.
+    /// One shard's parts of the memory budget.
     #[must_use]
     pub const fn memory(&self) -> MemoryParts {
         MemoryParts {
@@ -68,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// When messages expire, and which of them consumers protect.
+    /// Retention limits: when messages expire, and which of them consumers protect.
     #[must_use]
     pub fn retention(&self) -> RetentionLimits {
         let hold = match self.engine.consumer_hold {
@@ -80,7 +81,7 @@ impl Settings {
         RetentionLimits { period, hold }
     }
 
-    /// The watchdog, if systemd watches.
+    /// The watchdog, if systemd runs one for this process.
     #[must_use]
     pub fn watchdog(&self) -> Option<Watchdog> {
         let EngineSettings { notify_socket, watchdog_us, .. } = &self.engine;

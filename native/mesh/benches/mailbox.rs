@@ -1,5 +1,5 @@
-//! A frame's way from one shard to the next: through a mailbox on one core, across cores between shards that
-//! are awake, and across cores to a shard that sleeps and must be rung for.
+//! Latency of one hop between shards through a mailbox: on one core, across cores between awake shards, and
+//! across cores to a sleeping shard, which must be rung.
 
 #![allow(missing_docs)]
 
@@ -24,7 +24,7 @@ type PosixDriver = <PosixEnvironment as Environment>::Driver;
 
 fn hop(criterion: &mut Criterion) {
     one_core(criterion);
-    let cpus = affinity::usable_cpus().expect("the kernel tells the CPUs");
+    let cpus = affinity::usable_cpus().expect("the kernel lists the CPUs");
     let [near, far, ..] = cpus.as_slice() else {
         eprintln!("hops across cores need two CPUs");
         return;
@@ -38,7 +38,7 @@ fn frame() -> ShardFrame {
     ShardFrame::Lifecycle(Lifecycle::Closed { client_id: 7 })
 }
 
-/// Send, flush and receive by one thread: what the ring and the doorbell's check cost by themselves.
+/// Send, flush and receive on one thread: the cost of the ring and of the doorbell's check.
 fn one_core(criterion: &mut Criterion) {
     let (mut near, mut far) = pair();
     let drivers = [driver(), driver()];
@@ -59,7 +59,7 @@ enum Rest {
     Sleep,
 }
 
-/// There and back between two pinned threads: two hops for each iteration.
+/// Round trip between two pinned threads: two hops per iteration.
 fn across(criterion: &mut Criterion, cpu: usize, name: &str, rest: Rest) {
     let (mut near, far) = pair();
     let over = Arc::new(AtomicBool::new(false));
@@ -81,13 +81,13 @@ fn across(criterion: &mut Criterion, cpu: usize, name: &str, rest: Rest) {
         bencher.iter(|| {
             near.send(FAR, frame());
             near.flush(&setup.bells);
-            assert!(setup.wait(&near, &over).expect("the driver works"), "nobody gave up");
+            assert!(setup.wait(&near, &over).expect("the driver works"), "the run is not over");
             near.receive().expect("the wait ended with a frame")
         });
     });
     over.store(true, Ordering::Release);
     setup.bells[FAR.index()].receiver().wake();
-    echo.join().expect("the other side ends when it is told to");
+    echo.join().expect("the other side ends when the run is over");
 }
 
 fn answer_all(mut mailboxes: Mailboxes, mut setup: ShardSetup, over: &AtomicBool) {
@@ -98,7 +98,7 @@ fn answer_all(mut mailboxes: Mailboxes, mut setup: ShardSetup, over: &AtomicBool
     }
 }
 
-/// One side: its mailboxes are kept apart, because a wait only looks at them.
+/// One side. Its mailboxes are separate, because a wait borrows them only to look.
 struct ShardSetup {
     own: ShardId,
     driver: PosixDriver,
@@ -107,7 +107,7 @@ struct ShardSetup {
 }
 
 impl ShardSetup {
-    /// Waits for a frame as a shard does; false once it is over.
+    /// Waits for a frame as a shard does; returns false when the run is over.
     fn wait(&mut self, mailboxes: &Mailboxes, over: &AtomicBool) -> Result<bool, IoError> {
         let bell = &self.bells[self.own.index()];
         while mailboxes.is_empty() {

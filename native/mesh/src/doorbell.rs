@@ -1,24 +1,25 @@
-//! Wakes a thread that went to sleep, and only then.
+//! Wakes a receiver thread, but only if it sleeps.
 //!
 //! A wake-up across cores costs tens of microseconds, so a sender writes to the receiver's descriptor only
-//! when the receiver has said that it sleeps. The two sides run
+//! after the receiver has announced that it sleeps. The two sides run
 //!
 //! ```text
-//! receiver: sleeping = true; fence; look at the queues        sender: push; fence; look at sleeping
+//! receiver: sleeping = true; fence; look at the queues
+//! sender:   push;            fence; look at sleeping
 //! ```
 //!
-//! Both fences are sequentially consistent, so at least one side sees what the other wrote: either the
-//! receiver finds the entry and stays awake, or the sender finds the flag and rings. A lost wake-up would
-//! need both to miss.
+//! Both fences are sequentially consistent, so at least one side sees the other's write: either the receiver
+//! finds the entry and stays awake, or the sender finds the flag and rings. A lost wake-up would need both to
+//! miss.
 //!
-//! This file is compiled a second time, alone, by `tests/doorbell_model.rs`, which lets a model checker run
-//! every interleaving of it.
+//! `tests/doorbell_model.rs` compiles this file a second time, alone, so that a model checker can run every
+//! interleaving of it.
 
 use crate::sync::{AtomicBool, Ordering, fence};
 
-/// What rings: writes to the descriptor the receiver sleeps on.
+/// The wake-up of one receiver: writes to the descriptor on which it sleeps.
 pub trait Wake {
-    /// Makes the receiver's present or next sleep end at once.
+    /// Ends the current sleep of the receiver, or its next one if it is awake.
     fn wake(&self);
 }
 
@@ -35,12 +36,13 @@ impl<W: Wake> Doorbell<W> {
         Self { sleeping: AtomicBool::new(false), wake }
     }
 
-    /// What wakes the receiver.
+    /// The receiver's waker.
     pub fn receiver(&self) -> &W {
         &self.wake
     }
 
-    /// Sender, after a push: rings if the receiver sleeps. Returns whether it rang; of many senders one does.
+    /// For the sender, after a push: rings if the receiver sleeps. Returns true if it rang; among concurrent
+    /// senders only one rings.
     pub fn ring(&self) -> bool {
         fence(Ordering::SeqCst);
         let rings = self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::Relaxed);
@@ -50,8 +52,9 @@ impl<W: Wake> Doorbell<W> {
         rings
     }
 
-    /// Receiver, before sleeping: returns whether it may sleep. `queues_are_empty` is asked after the
-    /// announcement; asking it before is the bug this type exists to prevent.
+    /// For the receiver, before sleeping: returns true if it may sleep. `queues_are_empty` runs after the
+    /// announcement, because a sender that pushes between an earlier check and the announcement would not
+    /// ring.
     pub fn may_sleep(&self, queues_are_empty: impl FnOnce() -> bool) -> bool {
         self.sleeping.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -62,7 +65,7 @@ impl<W: Wake> Doorbell<W> {
         may
     }
 
-    /// Receiver, after sleeping: senders need not ring any more.
+    /// For the receiver, after sleeping: senders need not ring any more.
     pub fn awake(&self) {
         self.sleeping.store(false, Ordering::Relaxed);
     }

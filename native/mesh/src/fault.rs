@@ -1,5 +1,4 @@
-//! Faults that tests ask for. Builds with debug assertions have them; a release does not know their record
-//! kinds.
+//! Faults that tests inject. Only builds with debug assertions know their record kinds.
 
 use std::time::Duration;
 
@@ -9,17 +8,17 @@ use ng_wire::table::record::FaultKind;
 /// A fault of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It panics.
+    /// The shard panics.
     Panic,
-    /// It is stuck for so long.
+    /// The shard blocks for this long.
     Stall(Duration),
-    /// It turns again only after a request for a partition has reached it from another shard, and takes that
-    /// for misrouted.
+    /// The shard stops until another shard sends it a request for a partition, then treats that request as
+    /// misrouted.
     Misroute,
 }
 
 impl Fault {
-    /// The fault that a record asks for.
+    /// The fault that a record asks for; `None` for other records.
     pub fn of(record: &Record<'_>) -> Option<Self> {
         match FaultKind::from_code(record.kind)? {
             FaultKind::Panic => record.body.is_empty().then_some(Self::Panic),

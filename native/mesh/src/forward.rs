@@ -1,5 +1,5 @@
-//! Where frames go. One named function for each kind of traffic; none of them has a default shard to fall
-//! back to.
+//! Target shards of frames: one named function for each kind of traffic. None falls back to a default shard,
+//! so that a new kind of frame must choose its target.
 
 use ng_control::shard_id::ShardId;
 use ng_net::HandOver;
@@ -14,7 +14,7 @@ pub struct HandOverRoute {
 }
 
 impl HandOverRoute {
-    /// Starts with the first shard.
+    /// Starts with shard 0.
     pub fn new() -> Self {
         Self { next: 0 }
     }
@@ -33,8 +33,8 @@ impl Default for HandOverRoute {
     }
 }
 
-/// The shard that can answer a request of a client: sessions, clients and host figures exist once in a
-/// process.
+/// The shard that can answer a request. It is shard 0, because sessions, clients and host figures exist once
+/// per process.
 pub fn client_request_target(ask: &Ask) -> ShardId {
     match ask {
         Ask::Metadata { .. }
@@ -46,7 +46,7 @@ pub fn client_request_target(ask: &Ask) -> ShardId {
     }
 }
 
-/// Sends a client's request to the shard that can answer it; a full mailbox gives it back.
+/// Sends a request to the shard that can answer it. Returns the request if the mailbox is full.
 pub fn route_client_request(
     mailboxes: &mut Mailboxes,
     request: Box<ClientRequest>,
@@ -59,23 +59,22 @@ pub fn route_client_request(
     }
 }
 
-/// Sends an answer to the shard of the connection that asked. It waits for room: a client is never left
-/// without one.
+/// Sends an answer to the shard of the connection. It waits for room, because every request must be answered.
 pub fn route_client_answer(mailboxes: &mut Mailboxes, shard: ShardId, answer: ClientAnswer) {
     mailboxes.send(shard, ShardFrame::Client(ClientFrame::Answer(Box::new(answer))));
 }
 
-/// Hands an accepted connection to the shard that will serve it.
+/// Sends an accepted connection to the shard that will serve it.
 pub fn route_hand_over(mailboxes: &mut Mailboxes, shard: ShardId, arrival: HandOver) {
     mailboxes.send(shard, ShardFrame::Lifecycle(Lifecycle::HandOver(arrival)));
 }
 
-/// Tells the registry that a connection is gone.
+/// Reports a closed connection to the registry.
 pub fn route_closed(mailboxes: &mut Mailboxes, client_id: u32) {
     mailboxes.send(ShardId::FIRST, ShardFrame::Lifecycle(Lifecycle::Closed { client_id }));
 }
 
-/// Tells the shard of a connection that its session has ended.
+/// Reports an ended session to the shard of its connection.
 pub fn route_session_ended(mailboxes: &mut Mailboxes, shard: ShardId, ended: EndedSession) {
     mailboxes.send(shard, ShardFrame::Lifecycle(Lifecycle::SessionEnded(ended)));
 }

@@ -1,4 +1,7 @@
-//! What travels between shards.
+//! Frames, the messages that shards send each other through mailboxes.
+//!
+//! Every request carries the shard and connection to which its answer returns, because the receiving shard
+//! does not know the connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,224 +24,228 @@ use ng_wire::table::operation::Operation;
 
 use crate::routes::PublishedFigures;
 
-/// One entry of a mailbox. Requests and answers are boxed, so that an entry stays within one cache line.
+/// One entry of a mailbox. Large contents are boxed so that an entry stays within one cache line.
 #[derive(Debug)]
 pub enum ShardFrame {
-    /// Connections coming and going. These wait for room and are never dropped.
+    /// Arrivals and ends of connections. They wait for room and are never dropped.
     Lifecycle(Lifecycle),
-    /// Work for a client. A request that finds the mailbox full is refused and its client answered at once.
+    /// Requests of clients and their answers. If the mailbox is full, the request is refused and the client
+    /// gets an error at once; an answer waits for room.
     Client(ClientFrame),
-    /// What every shard has to know of streams and partitions. These wait for room and are never dropped.
+    /// Changes of streams and partitions. They wait for room and are never dropped, because shards that
+    /// missed one would disagree.
     Plane(PlaneFrame),
 }
 
-/// Between the first shard, where metadata and the way to Python are, and the others.
+/// Control-plane frames between shard 0, which holds the metadata and the record rings to Python, and all
+/// shards.
 #[derive(Debug)]
 pub enum PlaneFrame {
-    /// To every shard: rows of the metadata changed.
+    /// To every shard: changed rows of the metadata.
     Rows(RowsUpdate),
-    /// Back: a shard knows the rows up to this operation.
+    /// To shard 0: the shard's mirror has the rows up to this operation.
     Mirrored {
-        /// Which shard.
+        /// Sender.
         shard: ShardId,
-        /// Up to and with this operation.
+        /// Last metadata operation in the mirror.
         op: u64,
     },
-    /// To one shard: orders for partitions.
+    /// To one shard: reconcile operations on partitions.
     Orders(Box<Orders>),
-    /// Back: what became of them.
+    /// To shard 0: outcomes of the operations.
     Reconciled(Box<ReconcileReport>),
-    /// To the first shard: what a shard held at its start.
+    /// To shard 0: the groups that a shard found on disk at its start.
     Observed {
-        /// Which shard.
+        /// Sender.
         shard: ShardId,
-        /// Each group, and whether it is open; else its files are to go.
+        /// Group number, and whether the group is open; the files of the others await removal.
         groups: Vec<(u64, bool)>,
     },
-    /// To one shard: cut a partition.
+    /// To one shard: cut a partition for a lease.
     Cut {
-        /// Under which token.
+        /// Token of the control plane's record; the report repeats it.
         token: u64,
-        /// Which, and where to.
+        /// Partition and target directory.
         order: Box<CutOrder>,
     },
-    /// Back: what came of it.
+    /// To shard 0: outcome of a cut.
     CutEnded(Box<CutReport>),
-    /// To one shard: adopt files into a partition.
+    /// To one shard: adopt compacted files into a partition.
     Adopt {
-        /// Under which token.
+        /// Token of the control plane's record; the report repeats it.
         token: u64,
-        /// Which, and what.
+        /// Partition and files.
         order: Box<AdoptOrder>,
     },
-    /// Back: what came of it.
+    /// To shard 0: outcome of an adoption.
     AdoptionEnded(Box<AdoptionReport>),
-    /// To one shard: a fault that a test asked for.
+    /// To one shard: a fault that a test injects.
     #[cfg(debug_assertions)]
     Fault(crate::fault::Fault),
 }
 
-/// Orders of one pass for one shard.
+/// Reconcile operations of one pass for one shard.
 #[derive(Debug)]
 pub struct Orders {
-    /// The pass.
+    /// Number of the pass.
     pub pass: u64,
-    /// Each with what the partition's owner publishes, where a route is to be made.
+    /// Operations in order. An operation that inserts a route has the figures of the partition's owner, so
+    /// that this shard can answer reads of metadata alone.
     pub orders: Vec<(ReconcileOp, Option<Arc<PublishedFigures>>)>,
 }
 
-/// What became of orders of one pass on one shard.
+/// Outcomes of the operations of one pass on one shard.
 #[derive(Debug)]
 pub struct ReconcileReport {
-    /// Which shard.
+    /// Sender.
     pub shard: ShardId,
-    /// The pass.
+    /// Number of the pass.
     pub pass: u64,
-    /// What became of its orders.
+    /// One answer per operation.
     pub answers: ReconcileAnswers,
 }
 
-/// Connections coming and going.
+/// Arrivals and ends of connections and sessions.
 #[derive(Debug)]
 pub enum Lifecycle {
-    /// An accepted connection, for the shard that will serve it.
+    /// Accepted connection, to the shard that will serve it.
     HandOver(HandOver),
-    /// A connection is gone, for the registry.
+    /// Closed connection, to the registry.
     Closed {
-        /// The connection's number.
+        /// Number of the connection in the registry.
         client_id: u32,
     },
-    /// A session is gone, for the shard of its connection.
+    /// Ended session, to the shard of its connection.
     SessionEnded(EndedSession),
 }
 
-/// A session that ended although its connection is there.
+/// A session that ended while its connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedSession {
-    /// The connection.
+    /// Connection of the session.
     pub connection: ConnectionId,
-    /// Its session.
+    /// Session number.
     pub session: u64,
-    /// What the client is told.
+    /// Reason that the client receives.
     pub reason: EvictionReason,
 }
 
-/// Work for a client that another shard has to do, and what came of it.
+/// Client requests that another shard must serve, and their answers.
 #[derive(Debug)]
 pub enum ClientFrame {
     /// To the shard that can answer.
     Request(Box<ClientRequest>),
-    /// To the shard that owns the partition.
+    /// To the owner of the partition.
     Partition(Box<PartitionRequest>),
-    /// Back to the connection's shard.
+    /// To the shard of the connection.
     Answer(Box<ClientAnswer>),
 }
 
-/// A request and where its answer goes.
+/// A request that only shard 0 can answer, and the return path of the answer.
 #[derive(Debug)]
 pub struct ClientRequest {
-    /// The shard of the connection.
+    /// Shard of the connection.
     pub shard: ShardId,
-    /// The connection there.
+    /// Connection on that shard.
     pub connection: ConnectionId,
-    /// Its number in the registry.
+    /// Number of the connection in the registry.
     pub client_id: u32,
-    /// Echoed by the reply.
+    /// Header of the request; the reply echoes it.
     pub header: RequestHeader,
-    /// What is asked.
+    /// Command and arguments.
     pub ask: Ask,
 }
 
-/// A request for a partition and where its answer goes.
+/// A request for a partition, and the return path of the answer.
 #[derive(Debug)]
 pub struct PartitionRequest {
-    /// The shard of the connection.
+    /// Shard of the connection.
     pub shard: ShardId,
-    /// The connection there.
+    /// Connection on that shard.
     pub connection: ConnectionId,
-    /// Echoed by the reply.
+    /// Header of the request; the reply echoes it.
     pub header: RequestHeader,
-    /// The partition.
+    /// Target partition.
     pub place: Place,
-    /// What is asked.
+    /// Command and arguments.
     pub ask: PartitionAsk,
 }
 
-/// A partition as clients and as the log know it.
+/// A partition by the ids that clients use and by its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its stream.
+    /// Stream id.
     pub stream: u32,
-    /// Its topic.
+    /// Topic id.
     pub topic: u32,
-    /// Its number in the topic.
+    /// Index in the topic.
     pub partition: u32,
-    /// Its group.
+    /// Replication group.
     pub group: u64,
 }
 
-/// What a partition is asked.
+/// Commands that the owner of a partition executes.
 #[derive(Debug)]
 pub enum PartitionAsk {
-    /// To take a batch.
+    /// Append a batch.
     Send {
-        /// The batch as the producer wrote it, its header looked at.
+        /// Batch as the producer sent it; its header is already checked.
         batch: Chunk,
-        /// What its acknowledgement means.
+        /// Durability that the acknowledgement promises.
         level: Level,
     },
-    /// For messages.
+    /// Read messages.
     Poll(Poll),
-    /// To let its oldest sealed segments go.
+    /// Delete the oldest sealed segments.
     DeleteSegments {
-        /// How many.
+        /// Number of segments.
         count: u32,
-        /// What the answer means.
+        /// Durability that the answer promises.
         level: Level,
     },
-    /// Up to where a consumer has come.
+    /// Read the stored offset of a consumer.
     StoredOffset(Consumer),
-    /// To keep an offset for a consumer, or to forget it.
+    /// Store or delete the offset of a consumer.
     WriteOffset {
-        /// The consumer.
+        /// Consumer of the offset.
         consumer: Consumer,
-        /// The offset; nothing to forget it.
+        /// Offset to store; `None` deletes the stored one.
         offset: Option<u64>,
-        /// Whether the answer waits until it is in the log, and what that means.
+        /// Durability that the answer waits for; `None` answers before the offset is in the log.
         level: Option<Level>,
     },
 }
 
-/// What only the first shard can answer.
+/// Commands that only shard 0 can answer.
 #[derive(Debug)]
 pub enum Ask {
-    /// A change of streams, topics or partitions, its body looked at.
+    /// Change of streams, topics or partitions; its body is already checked.
     Metadata {
-        /// Which.
+        /// Command.
         operation: Operation,
-        /// Who asks.
+        /// Session of the sender.
         bound: Bound,
-        /// As the client wrote it.
+        /// Body as the client sent it.
         body: Box<[u8]>,
     },
-    /// A session, for a name and a password.
+    /// Open a session for a name and a password.
     Login {
-        /// As the client wrote it.
+        /// Name as the client sent it.
         username: Box<str>,
-        /// As the client wrote it.
+        /// Password as the client sent it.
         password: Secret,
     },
-    /// The end of the connection's session.
+    /// End the session of the connection.
     Logout,
-    /// All clients.
+    /// List all clients.
     Clients,
-    /// One client.
+    /// Show one client.
     Client(u32),
     /// Figures of the host, the process and the store.
     Stats,
 }
 
-/// Bytes that must not reach a log.
+/// Bytes that debug output must not contain.
 pub struct Secret(pub Box<[u8]>);
 
 impl fmt::Debug for Secret {
@@ -247,70 +254,71 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The answer to a [`ClientRequest`].
+/// The answer to a [`ClientRequest`] or a [`PartitionRequest`].
 #[derive(Debug)]
 pub struct ClientAnswer {
-    /// The connection that asked.
+    /// Connection that sent the request.
     pub connection: ConnectionId,
-    /// Of the request, for the echo.
+    /// Header of the request, for the echo.
     pub header: RequestHeader,
-    /// What came of it.
+    /// Outcome.
     pub answer: Answer,
 }
 
-/// What came of a request.
+/// Outcome of a request.
 #[derive(Debug)]
 pub enum Answer {
-    /// The login made this session.
+    /// Session that the login made.
     Session(Bound),
     /// The session ended.
     LoggedOut {
-        /// The op of the logout; zero if there was nothing to end.
+        /// Op of the logout; zero if the connection had no session.
         op: u64,
     },
-    /// A read's reply body, or that of a request for a partition.
+    /// Body of the reply to a read or a partition request.
     Body(Vec<u8>),
-    /// What a metadata command came to.
+    /// Decision about a metadata command.
     Decided(Box<Decided>),
     /// Messages of a partition.
     Polled {
-        /// Which.
+        /// Index in the topic.
         partition: u32,
-        /// The messages.
+        /// Messages and offsets.
         polled: Box<Polled>,
     },
-    /// Refused before anything was done; said in the status of the reply, whatever the command.
+    /// Refused before any work; the status of the reply carries the code, for every command.
     Denied(ErrorCode),
-    /// Refused, with a reason the client may retry on or not.
+    /// Refused with a code from which the client decides whether to retry.
     Refused(ErrorCode),
     /// The login failed.
     Evicted(EvictionReason),
 }
 
-/// What a metadata command came to.
+/// Decision about a metadata command.
 #[derive(Debug)]
 pub struct Decided {
-    /// Its place in the log.
+    /// Op of the command in the metadata log.
     pub op: u64,
-    /// Why it changed nothing.
+    /// Error of a command that changed nothing.
     pub result: Option<ErrorCode>,
-    /// What the client gets.
+    /// Body of the reply.
     pub payload: Vec<u8>,
 }
 
-/// A frame and the shard it is for: a mailbox bound to the wrong thread is noticed at its first frame.
+/// A frame with its receiver. The receiver checks the address, so that a mailbox connected to the wrong
+/// thread is noticed at its first frame.
 #[derive(Debug)]
 pub struct Envelope {
-    /// The receiver.
+    /// Receiver.
     pub to: ShardId,
-    /// The content.
+    /// Content.
     pub frame: ShardFrame,
 }
 
 const _: () = assert!(size_of::<Envelope>() <= 64, "a mailbox entry is one cache line");
 
 impl ShardFrame {
-    /// The label under which a drop of this frame is counted.
+    /// Label of this frame in the drop counter.
     pub fn variant(&self) -> FrameVariant {
         match self {
             Self::Lifecycle(Lifecycle::HandOver(_)) => FrameVariant::HandOver,

@@ -1,10 +1,11 @@
-//! What crosses between the shards of a node.
+//! Frames and mailboxes between the shards of a node.
 //!
 //! Start with [`frame`], one entry of a mailbox. [`mailbox`] is a bounded ring for each ordered pair of
-//! shards, [`doorbell`] wakes a shard that rests, [`forward`] says which shard each kind of frame goes to,
-//! and [`routes`] which shard owns a partition.
+//! shards, [`doorbell`] wakes a sleeping shard, [`forward`] chooses the target shard of each kind of frame,
+//! and [`routes`] maps partitions to their owners.
 //!
-//! It may use `ng_control`, whose orders and reports travel in frames, and knows no session and no shard.
+//! It uses `ng_control`, because frames carry reconcile operations and reports. It must not know sessions or
+//! shards.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
 //! The mailboxes between shards: one bounded ring for every ordered pair.
 //!
-//! A ring has one writer and one reader, so a burst from one shard cannot push out another's frames. What
-//! must not be dropped waits in an outbox of its sender while the ring is full; everything in an outbox
-//! belongs to a connection (one hand-over, one close, one answer at most), so outboxes are bounded by the
-//! connection tables.
+//! A ring has one writer and one reader, so a burst from one shard cannot displace another's frames. While a
+//! ring is full, frames that must arrive wait in an outbox of the sender. Every frame in an outbox belongs to
+//! a connection (at most one hand-over, one close and one answer) or to the control plane, so the connection
+//! tables bound the outboxes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::doorbell::{Doorbell, Wake};
 use crate::frame::{Envelope, ShardFrame};
 
-/// Frames that wait for room in one ring: a hand-over, a close and an answer for each of at most 1,000,000
-/// connections, and what the control plane has under way. A defect that lets them grow ends the process
-/// before it takes all memory.
+/// Maximum frames that wait for one ring. At most 1,000,000 connections have a hand-over, a close and an
+/// answer each; the rest is for the control plane. If a bug exceeds the bound, the process ends, because it
+/// would otherwise consume all memory.
 const OUTBOX_MAX: usize = 1 << 22;
 
 impl Wake for Waker {
@@ -30,13 +30,13 @@ impl Wake for Waker {
 /// The doorbell of a shard thread.
 pub type ShardBell = Doorbell<Waker>;
 
-/// One shard's ends of all rings it shares.
+/// One shard's ends of all its rings.
 #[derive(Debug)]
 pub struct Mailboxes {
     own: ShardId,
     outgoing: Vec<Option<Outgoing>>,
     incoming: Vec<Option<Consumer<Envelope>>>,
-    /// Where the next round of reading starts, so that no sender is always last.
+    /// First ring of the next read. It rotates so that no sender is always last.
     turn: usize,
     rings: u64,
     #[cfg(feature = "plants")]
@@ -47,7 +47,7 @@ pub struct Mailboxes {
 struct Outgoing {
     ring: Producer<Envelope>,
     outbox: VecDeque<Envelope>,
-    /// Something was pushed since the receiver's doorbell was last rung.
+    /// The ring received frames since the last doorbell.
     touched: bool,
 }
 
@@ -62,7 +62,7 @@ impl Outgoing {
         }
     }
 
-    /// Moves waiting frames into the ring as far as there is room.
+    /// Moves frames from the outbox into the ring until the ring is full.
     fn flush(&mut self) {
         while let Some(envelope) = self.outbox.pop_front() {
             if let Err(envelope) = self.push(envelope) {
@@ -73,7 +73,7 @@ impl Outgoing {
     }
 }
 
-/// Makes the rings of `shards` shards, each of so many entries.
+/// Makes the rings of `shards` shards, with `entries` entries each.
 pub fn mesh(shards: u16, entries: usize) -> Vec<Mailboxes> {
     let mut all: Vec<Mailboxes> = (0..shards).map(|own| Mailboxes::empty(ShardId(own), shards)).collect();
     for from in 0..usize::from(shards) {
@@ -102,14 +102,14 @@ impl Mailboxes {
         }
     }
 
-    /// The same, with a bug from now on.
+    /// The same mailboxes with a planted bug.
     #[cfg(feature = "plants")]
     #[must_use]
     pub fn planted(self, plant: Option<ng_control::plant::Plant>) -> Self {
         Self { plant, ..self }
     }
 
-    /// How many shards there are.
+    /// Number of shards.
     pub fn shards(&self) -> u16 {
         u16::try_from(self.outgoing.len()).expect("made from a u16")
     }
@@ -119,7 +119,8 @@ impl Mailboxes {
         self.outgoing[to.index()].as_mut().expect("a ring exists for every ordered pair")
     }
 
-    /// Sends a frame that may be refused: a full ring, or frames already waiting for it, give it back.
+    /// Sends a frame that may be refused. Returns it if the ring is full or the outbox has frames, because a
+    /// frame must not overtake them.
     pub fn try_send(&mut self, to: ShardId, frame: ShardFrame) -> Result<(), ShardFrame> {
         let outgoing = self.outgoing(to);
         if !outgoing.outbox.is_empty() {
@@ -128,7 +129,7 @@ impl Mailboxes {
         outgoing.push(Envelope { to, frame }).map_err(|envelope| envelope.frame)
     }
 
-    /// Sends a frame that must arrive: it waits for room.
+    /// Sends a frame that must arrive: it waits in the outbox for room.
     pub fn send(&mut self, to: ShardId, frame: ShardFrame) {
         if let Err(frame) = self.try_send(to, frame) {
             #[cfg(feature = "plants")]
@@ -141,7 +142,7 @@ impl Mailboxes {
         }
     }
 
-    /// Takes the next frame of any sender, in turns.
+    /// Takes the next frame, from each sender in turn.
     pub fn receive(&mut self) -> Option<Envelope> {
         let rows = self.incoming.len();
         for step in 0..rows {
@@ -154,22 +155,22 @@ impl Mailboxes {
         None
     }
 
-    /// Whether no frame is waiting to be received.
+    /// No frame waits to be received.
     pub fn is_empty(&self) -> bool {
         self.incoming.iter().flatten().all(Consumer::is_empty)
     }
 
-    /// How many frames are waiting to be received.
+    /// Number of frames that wait to be received.
     pub fn waiting(&self) -> usize {
         self.incoming.iter().flatten().map(Consumer::slots).sum()
     }
 
-    /// Whether frames wait for room in another shard's ring.
+    /// Frames wait for room in another shard's ring.
     pub fn is_blocked(&self) -> bool {
         self.outgoing.iter().flatten().any(|outgoing| !outgoing.outbox.is_empty())
     }
 
-    /// Moves waiting frames and rings every shard that was sent something: once each, however much that was.
+    /// Moves waiting frames into the rings, then wakes each receiver once, for any number of frames.
     pub fn flush(&mut self, bells: &[Arc<ShardBell>]) {
         for (outgoing, bell) in self.outgoing.iter_mut().zip(bells) {
             let Some(outgoing) = outgoing else { continue };
@@ -180,8 +181,8 @@ impl Mailboxes {
         }
     }
 
-    /// Drops the frames that wait for room: nobody reads the rings any more. Returns the variant of each, for
-    /// the counts.
+    /// Drops the frames that wait for room, because the receivers have stopped. Returns the variant of each
+    /// for the drop counter.
     pub fn discard_waiting(&mut self) -> Vec<FrameVariant> {
         let outboxes = self.outgoing.iter_mut().flatten().map(|outgoing| &mut outgoing.outbox);
         outboxes.flat_map(|outbox| outbox.drain(..)).map(|envelope| envelope.frame.variant()).collect()
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_ordered_pair_has_a_ring_of_its_own() {
+    fn every_ordered_pair_has_its_own_ring() {
         let mut all = mesh(4, 256);
         for from in 0..4u16 {
             for to in (0..4u16).filter(|to| *to != from) {
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_refuses_requests_and_keeps_what_must_arrive_in_order() {
+    fn a_full_ring_refuses_requests_and_keeps_the_others_in_order() {
         let mut all = mesh(2, 64);
         let (mut sender, mut receiver) = (all.remove(0), all.remove(0));
         for client_id in 0..64 {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_discarded_at_a_stop_are_told_one_by_one() {
+    fn frames_discarded_at_a_stop_are_reported_one_by_one() {
         let mut sender = mesh(3, 64).remove(0);
         for to in [1, 2] {
             for client_id in 0..67 {

@@ -1,4 +1,4 @@
-//! Which partitions a shard may send requests to, and the figures that their owners publish.
+//! Routes to partitions, and the figures that their owners publish.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ng_catalog::replies::{Figures, PartitionFigures};
 use ng_control::shard_id::ShardId;
 
-/// The figures of one partition: written by its owner, read by every shard.
+/// The figures of one partition: its owner writes them, every shard reads them.
 ///
-/// Each number is exact by itself. Numbers that are read while the owner writes may be of two moments.
+/// Each number is exact by itself. A reader may combine numbers of two moments, because the owner writes them
+/// one by one without a lock.
 #[derive(Debug, Default)]
 pub struct PublishedFigures {
     segments: AtomicU64,
@@ -19,7 +20,7 @@ pub struct PublishedFigures {
 }
 
 impl PublishedFigures {
-    /// Tells every shard how things stand. For the owner alone.
+    /// Publishes new figures to all shards. Only the owner calls this.
     pub fn publish(&self, figures: PartitionFigures) {
         self.segments.store(figures.segments.into(), Ordering::Relaxed);
         self.current_offset.store(figures.current_offset, Ordering::Relaxed);
@@ -27,7 +28,7 @@ impl PublishedFigures {
         self.messages.store(figures.messages, Ordering::Relaxed);
     }
 
-    /// How things stand.
+    /// Last published figures.
     #[must_use]
     pub fn read(&self) -> PartitionFigures {
         PartitionFigures {
@@ -39,16 +40,17 @@ impl PublishedFigures {
     }
 }
 
-/// Where the requests of a partition go.
+/// The owner of a partition, and its figures.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The shard that owns it.
+    /// Shard that owns the partition.
     pub owner: ShardId,
-    /// What it publishes.
+    /// Figures that the owner publishes.
     pub figures: Arc<PublishedFigures>,
 }
 
-/// The partitions that exist as far as a shard was told. Only orders of the control plane change it.
+/// The partitions that this shard may send requests to. Only reconcile operations of the control plane change
+/// it.
 #[derive(Debug, Default)]
 pub struct Routes(BTreeMap<u64, Route>);
 
@@ -59,17 +61,17 @@ impl Routes {
         self.0.get(&group)
     }
 
-    /// Requests may go there from now on.
+    /// Allows requests to the group.
     pub fn insert(&mut self, group: u64, route: Route) {
         self.0.insert(group, route);
     }
 
-    /// Requests go there no more.
+    /// Refuses requests to the group from now on.
     pub fn remove(&mut self, group: u64) -> Option<Route> {
         self.0.remove(&group)
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
@@ -77,7 +79,8 @@ impl Routes {
 }
 
 impl Figures for Routes {
-    /// A partition that is not open yet has no messages, and clients know of no partition without a segment.
+    /// A partition that is not open yet has no messages, but one segment, because clients expect at least
+    /// one.
     fn partition(&self, group: u64) -> PartitionFigures {
         let mut figures = self.of(group).map(|route| route.figures.read()).unwrap_or_default();
         figures.segments = figures.segments.max(1);

@@ -1,3 +1,3 @@
-//! The atomics of the doorbell, by a name that its model checker can stand in for.
+//! The atomics of the doorbell, under a path that its model checker can replace.
 
 pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};

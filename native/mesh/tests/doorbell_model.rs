@@ -1,8 +1,8 @@
-//! Every interleaving of the doorbell, by a model checker.
+//! A model checker runs every interleaving of the doorbell.
 //!
-//! `src/doorbell.rs` is compiled here a second time with the checker's atomics in place of the standard ones, so
-//! nothing else of the workspace is built in a special way. The queue is a counter: what a ring of its own
-//! would add is not part of the claim.
+//! This test compiles `src/doorbell.rs` again with the checker's atomics instead of the standard ones, so
+//! that no other crate needs a special build. A counter replaces the queue, because the claim is about the
+//! doorbell and not about the ring.
 
 mod sync {
     pub(crate) use loom::sync::atomic::{AtomicBool, Ordering, fence};
@@ -18,7 +18,7 @@ use loom::thread;
 
 use doorbell::{Doorbell, Wake};
 
-/// Stands for the descriptor: rings are kept until the receiver reads them.
+/// Replaces the descriptor: counts rings until the receiver reads them.
 #[derive(Default)]
 struct Descriptor(AtomicUsize);
 
@@ -44,7 +44,7 @@ fn send(scene: &Scene) {
     scene.bell.ring();
 }
 
-/// Takes what is there; goes to sleep when there is nothing. Returns whether it sleeps without a ring to wake
+/// Empties the queue, then sleeps if it is empty. Returns true if the receiver sleeps and no ring will wake
 /// it.
 fn receive_once(scene: &Scene) -> bool {
     scene.queue.swap(0, Ordering::Acquire);
@@ -69,7 +69,7 @@ fn never_strands(senders: usize) {
         if sleeping {
             let stranded = scene.queue.load(Ordering::Acquire) > 0;
             let rung = scene.descriptor.0.load(Ordering::SeqCst) > 0;
-            assert!(!stranded || rung, "an entry waits, the receiver sleeps, and nobody rang");
+            assert!(!stranded || rung, "an entry waits, the receiver sleeps, and no sender rang");
         }
     });
 }
@@ -93,9 +93,9 @@ fn an_awake_receiver_is_not_rung() {
     });
 }
 
-/// The model can fail: without the announcement before the look, it finds the lost wake-up.
+/// The model can fail: if the receiver looks before it announces, the model finds the lost wake-up.
 #[test]
-#[should_panic(expected = "nobody rang")]
+#[should_panic(expected = "no sender rang")]
 fn looking_before_announcing_is_caught() {
     loom::model(|| {
         let scene = scene();
@@ -107,7 +107,7 @@ fn looking_before_announcing_is_caught() {
         let sleeping = scene.bell.may_sleep(|| empty);
         sender.join().expect("a sender does not panic");
         if sleeping && scene.queue.load(Ordering::Acquire) > 0 {
-            assert!(scene.descriptor.0.load(Ordering::SeqCst) > 0, "nobody rang");
+            assert!(scene.descriptor.0.load(Ordering::SeqCst) > 0, "no sender rang");
         }
     });
 }

@@ -1,11 +1,7 @@
-//! What groups cost that nobody uses, all in one log: opens so many partitions, lets them rest, and prints
-//! the bytes of memory that each takes. `idle_groups FOLDER GROUPS`
+//! Measures the memory of unused groups in one log: opens partitions, waits until they are idle, and prints
+//! the bytes of memory per partition. `idle_groups FOLDER GROUPS`
 
-#![allow(
-    clippy::print_stdout,
-    clippy::panic,
-    reason = "this program talks to people, and ends if it is asked nonsense"
-)]
+#![allow(clippy::print_stdout, clippy::panic, reason = "a command-line program that ends at wrong arguments")]
 
 use std::path::Path;
 use std::time::Duration;
@@ -52,15 +48,15 @@ const STORE: StoreLimits = StoreLimits {
     retry_delay: Duration::from_millis(100),
 };
 
-/// Partitions that are opened before the journal gets its turn.
+/// Partitions opened between two turns of the journal.
 const AT_A_TIME: u64 = 500;
 
-/// How long the disk has nothing to do before the next ones are opened, and at last: a manifest of all comes
-/// after a second.
+/// Idle rounds of five milliseconds after each group of partitions, and at the end. A manifest of all groups
+/// is written after a second.
 const BETWEEN: u32 = 2;
 const AT_LAST: u32 = 300;
 
-/// Metadata that nobody changes.
+/// A metadata machine without state.
 #[derive(Debug)]
 struct Nothing;
 
@@ -142,12 +138,12 @@ fn start(folder: &Path) -> Shard {
         metadata: Nothing,
         first_token: 100,
     };
-    let log = ShardLog::start(parts, &driver).expect("nothing is lost");
+    let log = ShardLog::start(parts, &driver).expect("a new directory has no losses");
     Shard { driver, log, completions: Vec::new() }
 }
 
 impl Shard {
-    /// Lets the log work until the disk has had nothing to do for so many times five milliseconds.
+    /// Takes turns until the disk was idle for `times` rounds of five milliseconds.
     fn rest(&mut self, times: u32) {
         let mut quiet = 0;
         while quiet < times {

@@ -1,15 +1,15 @@
-//! The time of a turn: everything in one turn happens at the same moment.
+//! The time of a turn: all work in one turn has the same time.
 
 use ng_io::{Driver, Instant, WallMicros};
 use ng_vsr::Ticks;
 
-/// Nanoseconds of a tick.
+/// Nanoseconds per tick.
 const MILLI: u64 = 1_000_000;
 
-/// What the clocks showed when the turn began.
+/// Time at the start of the turn.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// Never less than before, whatever the driver says.
+    /// Never decreases, even if the driver's clock does.
     ticks: Ticks,
     instant: Instant,
     wall: WallMicros,
@@ -21,18 +21,18 @@ impl Clock {
         Self { ticks: ticks(instant), instant, wall: driver.wall() }
     }
 
-    /// A turn begins.
+    /// Reads the clocks at the start of a turn.
     pub(crate) fn turn(&mut self, driver: &impl Driver) {
         let Self { ticks, instant, wall } = Self::of(driver);
         *self = Self { ticks: ticks.max(self.ticks), instant, wall };
     }
 
-    /// Requests come in at this time from now on.
+    /// Sets the time of day for requests from now on.
     pub(crate) const fn set_wall(&mut self, wall: WallMicros) {
         self.wall = wall;
     }
 
-    /// Milliseconds of the monotonic clock, which replicas count in.
+    /// Milliseconds of the monotonic clock, the unit of the replicas.
     pub(crate) const fn ticks(&self) -> Ticks {
         self.ticks
     }
@@ -41,7 +41,7 @@ impl Clock {
         self.instant
     }
 
-    /// The time of day, which messages are stamped with.
+    /// Time of day, for the timestamps of messages.
     pub(crate) const fn wall(&self) -> WallMicros {
         self.wall
     }
@@ -52,7 +52,7 @@ pub(crate) const fn ticks(instant: Instant) -> Ticks {
     instant.as_nanos() / MILLI
 }
 
-/// The first instant of a tick.
+/// First instant of a tick.
 pub(crate) const fn instant(ticks: Ticks) -> Instant {
     Instant::from_nanos(ticks.saturating_mul(MILLI))
 }

@@ -1,4 +1,4 @@
-//! What the partitions of a shard hold, for those who show it.
+//! Figures of a shard's partitions, disk and memory, for metrics and replies.
 
 use ng_io::{Environment, IoError};
 use ng_storage::journal::shell::Measured;
@@ -7,56 +7,56 @@ use ng_storage::store::GroupFigures;
 use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 
-/// What a partition holds.
+/// Figures of one partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartitionFigures {
-    /// How many segments; one at least.
+    /// Number of segments, at least one.
     pub segments: usize,
     /// Bytes of stored batches.
     pub bytes: u64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// The offset of the last message, 0 if there is none.
+    /// Offset of the last message; 0 if there is none.
     pub current_offset: u64,
 }
 
-/// How a shard stands with its disk.
+/// Figures of a shard's disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskFigures {
-    /// Groups that are open.
+    /// Open groups.
     pub groups: usize,
-    /// Bytes of batches that are in no segment yet.
+    /// Bytes of batches that no segment contains yet.
     pub unflushed_bytes: usize,
     /// Groups whose segments wait for space.
     pub waits_for_space: usize,
-    /// Groups of which files could not be removed.
+    /// Groups with files that could not be removed.
     pub waits_for_removals: usize,
     /// Files of the journal.
     pub journal_files: u32,
-    /// Bytes of each.
+    /// Bytes of each journal file.
     pub journal_file_bytes: u64,
-    /// Why a further file could not be made without which the journal cannot go on.
+    /// Error of the last attempt to make a further file, while the journal cannot continue without it.
     pub journal_lack: Option<IoError>,
-    /// Bytes in the journal that count, and how many there may be.
+    /// Bytes of live records in the journal, and their maximum.
     pub journal_live_bytes: (u64, u64),
 }
 
-/// Memory that a log holds, by what for.
+/// Bytes of memory that a log holds, by purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryFigures {
-    /// Batches kept for the polls to come.
+    /// Batches cached for later polls.
     pub poll_cache: usize,
-    /// What polls under way have read.
+    /// Bytes read for polls in progress.
     pub poll_reads: usize,
-    /// Batches that are in no segment yet.
+    /// Batches that no segment contains yet.
     pub unflushed: usize,
     /// Spare buffers.
     pub spares: usize,
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// What a partition holds; `None` if this shard has no such partition, or does not know yet. Then it
-    /// looks, and says so by [`ShardLog::changed_figures`].
+    /// Figures of a partition; `None` if this shard does not have it, or its segments are not open. In the
+    /// second case they are opened now, and [`ShardLog::changed_figures`] then returns the partition.
     pub fn figures(&mut self, group: u64) -> Option<PartitionFigures> {
         let current_offset = self.partition(group)?.last_offset.unwrap_or(0);
         let GroupFigures { segments, bytes, messages } = match self.segments.core().figures(group) {
@@ -70,7 +70,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some(PartitionFigures { segments, bytes, messages, current_offset })
     }
 
-    /// How the shard stands with its disk.
+    /// Figures of the disk.
     #[must_use]
     pub fn disk_figures(&self) -> DiskFigures {
         DiskFigures {
@@ -85,7 +85,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// What the log holds in memory.
+    /// Figures of the memory.
     #[must_use]
     pub const fn memory_figures(&self) -> MemoryFigures {
         MemoryFigures {
@@ -96,24 +96,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Frees what no poll and no write has used for a minute; to be called every ten seconds. Returns how
-    /// many bytes that were.
+    /// Frees memory without use for a minute. The caller calls it every ten seconds. Returns the number of
+    /// bytes freed.
     pub fn age_memory(&mut self) -> usize {
         self.polls.cache.age() + self.segments.age_spares()
     }
 
-    /// Keeps at most so many bytes of spare buffers from now on.
+    /// Sets the maximum bytes of spare buffers.
     pub fn set_spare_bytes_max(&mut self, bytes_max: usize) {
         self.segments.set_spare_bytes_max(bytes_max);
     }
 
-    /// How large the blocks of the journal were, and how long their syncs took.
+    /// Sizes of journal blocks and durations of their syncs.
     #[must_use]
     pub const fn journal_measured(&self) -> &Measured {
         self.journal.measured()
     }
 
-    /// At most so many of the partitions of which the figures are others than they were; each once.
+    /// Returns up to `max` partitions with changed figures, each once.
     pub fn changed_figures(&mut self, max: usize) -> Vec<(u64, PartitionFigures)> {
         let mut changed = Vec::new();
         while changed.len() < max
@@ -124,7 +124,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         changed
     }
 
-    /// Whether a partition has never had a message in this generation, as far as anybody says.
+    /// The partition has had no message in this generation, according to manifest and segments.
     pub(crate) fn is_untouched(&self, id: u64) -> bool {
         let Some(group) = self.groups.get(&id) else { return false };
         let empty = group.files.vouched().is_none_or(|vouched| vouched.last().is_none());

@@ -1,4 +1,4 @@
-//! One group of a shard: its replica, its state machine, and what waits for either.
+//! One group of a shard: its replica, its state machine, and the requests that wait for either.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::replicate::wake_up::WakeUp;
 /// The bytes of an operation, shared by journal, links and state machine.
 pub type Body = Arc<Chunk>;
 
-/// Names a request to whoever asked it.
+/// Identifies a request to the caller, so that the answer finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// What a shard has of one group.
+/// State of one group on a shard.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) replica: Replica,
@@ -29,33 +29,33 @@ pub(crate) struct Group {
     pub(crate) execution: Execution,
     pub(crate) records: GroupRecords,
     pub(crate) wake_up: WakeUp,
-    /// Who waits for which place.
+    /// Tickets of requests, by the op that they wait for.
     waiting: BTreeMap<Op, Ticket>,
-    /// The number that clients know the partition by, once it is told.
+    /// Index of the partition in its topic, which clients use; unknown until the rows arrive.
     pub(crate) index: Option<u32>,
     pub(crate) files: GroupFiles,
-    /// The view, and whether it had begun, when this was looked at last.
+    /// View and phase at the last call of [`Group::role_change`].
     seen: (View, Status),
-    /// The commit that the beats have told.
+    /// Commit op in the last heartbeat that this primary sent.
     told: Op,
-    /// Whether the next beat tells of it first.
+    /// The group is in the list of news, which the next heartbeat sends first.
     is_news: bool,
 }
 
-/// The segments of a group, as long as they are not opened.
+/// State of a group's segments before they are opened.
 #[derive(Debug, Default)]
 pub(crate) enum GroupFiles {
-    /// They are open, or there is nothing to say of them.
+    /// The segments are open, or the manifest has no contents for them.
     #[default]
     Opened,
-    /// It was made in this life of the process and has none yet.
+    /// The group was made in this run of the process and has no segments yet.
     Fresh,
-    /// What the manifest says of them: they are held against it when they are opened.
+    /// Contents that the manifest expects. The store compares them with the files when it opens them.
     Vouched(Vouched),
 }
 
 impl GroupFiles {
-    /// What the manifest says of segments that are not opened.
+    /// Contents that the manifest expects of unopened segments.
     pub(crate) const fn vouched(&self) -> Option<&Vouched> {
         match self {
             Self::Vouched(vouched) => Some(vouched),
@@ -64,16 +64,16 @@ impl GroupFiles {
     }
 }
 
-/// What became of a group's place in its view since the last look.
+/// Change of a group's role in its view since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleChange {
-    /// Nothing new.
+    /// No change.
     Same,
-    /// It follows another primary, or a view began.
+    /// The replica follows another primary, or the view has begun.
     Follows(u8),
-    /// It neither leads nor follows now.
+    /// The replica neither leads nor follows.
     Adrift,
-    /// It leads a view that has begun.
+    /// The replica leads a view that has begun.
     Leads,
 }
 
@@ -96,46 +96,46 @@ impl Group {
         }
     }
 
-    /// Somebody waits for the answer to the operation at a place.
+    /// Registers a request that waits for the execution of an op.
     pub(crate) fn wait(&mut self, op: Op, ticket: Ticket) {
         self.waiting.insert(op, ticket);
     }
 
-    /// Who waits for a place; they wait no longer.
+    /// Removes and returns the ticket that waits for an op.
     pub(crate) fn take_waiting(&mut self, op: Op) -> Option<Ticket> {
         self.waiting.remove(&op)
     }
 
-    /// Everybody who waits, in the order of the places; they wait no longer.
+    /// Removes and returns all tickets, in the order of their ops.
     pub(crate) fn take_all_waiting(&mut self) -> impl Iterator<Item = Ticket> + use<> {
         std::mem::take(&mut self.waiting).into_values()
     }
 
-    /// Whether it leads, and has committed what the other nodes were not told. Says so once.
+    /// Returns true once if this replica leads and has committed ops that no heartbeat has sent yet.
     pub(crate) fn becomes_news(&mut self) -> bool {
         let becomes = self.replica.is_primary() && self.replica.commit_max() > self.told && !self.is_news;
         self.is_news |= becomes;
         becomes
     }
 
-    /// It left the list of news.
+    /// Marks the group as removed from the list of news.
     pub(crate) const fn leave_news(&mut self) {
         self.is_news = false;
     }
 
-    /// What a beat tells of it, if it leads.
+    /// The commit for the next heartbeat, if this replica leads.
     pub(crate) fn beat(&mut self) -> Option<Commit> {
         let commit = self.replica.beat()?;
         self.told = commit.commit_max;
         Some(commit)
     }
 
-    /// Whether the machine is at something that was handed out, or the replica has not heard of it yet.
+    /// The machine executes an operation, or the replica has not received the result yet.
     pub(crate) fn is_executing(&self) -> bool {
         self.execution.is_in_machine() || self.execution.executed() != self.replica.commit_min()
     }
 
-    /// What became of its place since this was asked last.
+    /// Returns the change of role since the last call.
     pub(crate) fn role_change(&mut self) -> RoleChange {
         let now = (self.replica.view(), self.replica.status());
         if now == self.seen {

@@ -1,4 +1,4 @@
-//! The state of a group, but for its messages, as bytes: what an install record holds and a transfer brings.
+//! Encodes the state of a group without its messages, for manifests, install records and transfers.
 
 use ng_partition::{Gaps, Partition, PartitionLimits, PartitionState};
 use ng_storage::manifest::{GroupEntry, StoredOffset};
@@ -7,7 +7,7 @@ use ng_storage::record::RecordHeader;
 use ng_vsr::{ClientLimits, ClientTable};
 use ng_wire::replica::{ConsumerKind, PrepareHeader};
 
-/// Where a partition stands, as the manifest keeps it.
+/// The manifest entry of a partition.
 pub(crate) fn entry_of(partition: &Partition, anchor: &PrepareHeader) -> GroupEntry {
     let state = partition.state();
     let offsets = state.offsets.iter().map(|((kind, id), offset)| StoredOffset {
@@ -30,7 +30,8 @@ pub(crate) fn entry_of(partition: &Partition, anchor: &PrepareHeader) -> GroupEn
     }
 }
 
-/// The partition that stood there. No later batch is stamped with less than the time of its last operation.
+/// The partition of a manifest entry. Its clock starts at the time of the last operation, so that no later
+/// batch gets an earlier timestamp.
 pub(crate) fn partition_at(entry: &GroupEntry, limits: PartitionLimits) -> Partition {
     let stored = entry
         .offsets
@@ -62,7 +63,7 @@ pub(crate) fn metadata_state(
     MetadataState { group: anchor.group, op: anchor.op.0, chain: anchor.checksum, clients: table, machine }
 }
 
-/// The client table and the machine's bytes of a state, if they are of this operation.
+/// The client table and the machine's bytes of a state, if the state belongs to this operation.
 pub(crate) fn metadata_at(
     bytes: &[u8],
     anchor: &RecordHeader,

@@ -1,4 +1,5 @@
-//! The log of one shard as a value: requests, frames and completions in; operations, frames and answers out.
+//! The log of one shard as a value: requests, frames and completions go in; operations, frames and answers
+//! leave.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,41 +30,41 @@ use crate::segments::retention::Retention;
 use crate::segments::store::ShardSegments;
 use crate::transfer::receive::Transfers;
 
-/// Who this shard is, and what its groups have in common.
+/// Identity of this shard, and the periods of its groups.
 #[derive(Clone, Debug)]
 pub struct LogIdentity {
-    /// The cluster.
+    /// Cluster id.
     pub cluster: u128,
-    /// The number of the node, which is its replica number in every group.
+    /// Number of the node; it is also its replica number in every group.
     pub node: u8,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: u8,
-    /// The number of the shard.
+    /// Number of this shard.
     pub shard: u16,
-    /// How many the node has.
+    /// Number of shards of the node.
     pub shards: u16,
-    /// Which life of the node this is.
+    /// Number of this run of the node; each start counts up.
     pub incarnation: u64,
-    /// Periods.
+    /// Protocol periods in milliseconds.
     pub timing: Timing,
 }
 
-/// Where a group of a shard stands.
+/// Progress of one group on this shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupStatus {
-    /// What its replica takes part in.
+    /// Phase of the replica.
     pub status: Status,
-    /// The view it is in, or votes for.
+    /// Current view, or the view that it votes for.
     pub view: View,
-    /// What was executed here.
+    /// Last op executed here.
     pub commit_min: Op,
-    /// What the group committed, as far as it knows.
+    /// Last op committed by the group, as far as this replica knows.
     pub commit_max: Op,
-    /// The last place of its log.
+    /// Last op of the log.
     pub head: Op,
 }
 
-/// What stays as it is from a start of the log to its end.
+/// Values that stay constant from the start of a log to its stop.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) identity: LogIdentity,
@@ -71,12 +72,11 @@ pub(crate) struct Life {
     /// See [`crate::LogParts::nonce`].
     pub(crate) nonce: u64,
     pub(crate) planted: Planted,
-    /// What the numbers of sessions are beyond the ops of their logins: see
-    /// [`ShardLog::sessions_passed_over`].
+    /// Difference between a session's number and the op of its login: see [`ShardLog::sessions_passed_over`].
     pub(crate) sessions_passed_over: u64,
 }
 
-/// The other nodes.
+/// Protocol state that concerns the other nodes.
 #[derive(Debug)]
 pub(crate) struct Peers {
     pub(crate) liveness: Liveness,
@@ -106,7 +106,7 @@ pub struct ShardLog<E: Environment, M> {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Takes a completion; gives it back if it is not of this log.
+    /// Takes a completion; returns it if it belongs to another component.
     pub fn complete(&mut self, driver: &mut E::Driver, completion: Completion) -> Option<Completion> {
         if self.reads.is_of(&completion) {
             self.body_read(completion);
@@ -123,7 +123,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.journal.complete(driver, completion)
     }
 
-    /// Does everything that can be done at `now`.
+    /// Does all work that is possible now. It never waits.
     pub fn turn(&mut self, driver: &mut E::Driver) {
         self.clock.turn(driver);
         self.wake_due();
@@ -154,7 +154,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// When the next turn is due, if nothing happens before.
+    /// Time of the next turn, unless a completion, request or frame arrives earlier.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let beat = (self.life.identity.nodes > 1).then_some(self.peers.heartbeat.deadline());
@@ -169,17 +169,17 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         first.into_iter().chain(self.journal.block_deadline()).min()
     }
 
-    /// Tells of each execution from now on ([`Outgoing::Executed`]): a judge watches.
+    /// Reports each execution from now on ([`Outgoing::Executed`]), because a checker wants to compare them.
     pub const fn watch(&mut self) {
         self.outbox.watch();
     }
 
-    /// What leaves, oldest first.
+    /// Frames and answers that leave, oldest first.
     pub fn outgoing(&mut self) -> impl Iterator<Item = Outgoing> + '_ {
         self.outbox.drain()
     }
 
-    /// What was counted since the start.
+    /// Counters since the start.
     #[must_use]
     pub const fn counts(&self) -> LogCounts {
         self.outbox.counts
@@ -191,19 +191,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         &self.metadata
     }
 
-    /// The same, to give it what it waits for.
+    /// The machine of the metadata group, to pass in decisions that it waits for.
     pub const fn metadata_mut(&mut self) -> &mut M {
         &mut self.metadata
     }
 
-    /// By how much the number of a session is higher than the op of its login: an operator has accepted that
-    /// logins are lost, and no number is given out again. Requests carry these numbers.
+    /// Difference between the number of a session and the op of its login. It is above zero after an operator
+    /// accepted the loss of logins, because a number must never be given to two sessions and requests carry
+    /// it.
     #[must_use]
     pub const fn sessions_passed_over(&self) -> u64 {
         self.life.sessions_passed_over
     }
 
-    /// Where a group stands, if it is of this shard.
+    /// Progress of a group, if this shard has it.
     #[must_use]
     pub fn status(&self, group: u64) -> Option<GroupStatus> {
         let replica = &self.groups.get(&group)?.replica;
@@ -216,13 +217,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         })
     }
 
-    /// The client table of the metadata group, if that is of this shard.
+    /// The client table of the metadata group, if this shard has it.
     #[must_use]
     pub fn clients(&self) -> Option<&ClientTable> {
         self.groups.get(&METADATA)?.replica.clients()
     }
 
-    /// What was made of the operations of a partition group, if it is of this shard.
+    /// The state of a partition group, if this shard has it.
     #[must_use]
     pub fn partition(&self, group: u64) -> Option<&PartitionState> {
         match &self.groups.get(&group)?.machine {
@@ -242,7 +243,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Gives every group that is led from a part of another node that fell silent its suspicion.
+    /// Suspects the primaries of the shard parts that fell silent.
     fn watch_peers(&mut self) {
         for part in self.peers.liveness.fallen_silent(self.life.identity.node, self.clock.ticks()) {
             self.suspect(part);

@@ -1,10 +1,10 @@
-//! The replicated logs of one shard: all its groups on one journal, the same code in the daemon and in the
-//! simulator.
+//! The replicated logs of one shard: all its groups on one journal. The daemon and the simulator run the same
+//! code.
 //!
-//! Start with [`ShardLog`], a value that is given requests, frames of other nodes and completions of its
-//! files, and is turned; it submits operations to a driver and says what leaves ([`Outgoing`]). It owns every
-//! group of its shard: the replica ([`ng_vsr::Replica`]), the state machine, and what waits for either.
-//! Nothing walks all groups, except at the moment at which another node falls silent.
+//! Start with [`ShardLog`], a value that takes requests, frames of other nodes and completions of its files,
+//! and then a turn. It submits operations to a driver and returns the frames and answers that leave
+//! ([`Outgoing`]). It owns every group of its shard: the replica ([`ng_vsr::Replica`]), the state machine,
+//! and everything that waits for either. No code visits all groups, except when another node falls silent.
 //!
 //! | Folder | Contains |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | `durability` | journal, syncs, checkpoints, recovery |
 //! | `segments` | write-behind, retention, adoption, cuts |
 //! | `poll` | reading for clients |
-//! | `transfer` | the state of a group for a node that is too far behind |
+//! | `transfer` | the state of a group for a node that lags too far |
 //!
-//! It may use `ng_vsr`, `ng_partition`, `ng_storage`, `ng_io` and `ng_wire`, and knows no client connection,
-//! no session and no row.
+//! It may use `ng_vsr`, `ng_partition`, `ng_storage`, `ng_io` and `ng_wire`. It must not know client
+//! connections, sessions or rows.
 
 #![forbid(unsafe_code)]
 

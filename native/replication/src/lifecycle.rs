@@ -1,4 +1,4 @@
-//! Partition groups that begin and end while the shard works.
+//! Groups that begin and end while the shard runs.
 
 use ng_io::Environment;
 use ng_storage::record::{RecordHeader, RecordKind};
@@ -13,8 +13,8 @@ use crate::outbox::{LogAnswer, Outgoing};
 use crate::owner::METADATA;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Begins the log of a partition that never had one. It takes requests at once: what they are answered
-    /// waits for the record that says that the group is here. One that is open already stays as it is.
+    /// Begins the log of a new partition. It accepts requests at once, but their answers wait until the
+    /// record of its opening is synced. An open group is not changed.
     pub fn open(&mut self, group: u64) -> Result<(), LogRefusal> {
         if self.groups.contains_key(&group) {
             return Ok(());
@@ -27,8 +27,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Ok(())
     }
 
-    /// Ends a partition for ever: its log at once, its files once the record that says so is synced, which
-    /// [`Outgoing::Removed`] tells. What was asked of it and is not answered may have been done or not.
+    /// Ends a partition permanently: its log at once, its files once the record of its end is synced.
+    /// [`Outgoing::Removed`] reports that the files are deleted. Unanswered requests get an uncertain answer,
+    /// because they may have been executed.
     pub fn remove(&mut self, group: u64) {
         if group == METADATA {
             return;
@@ -55,38 +56,39 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The number that clients know a partition by: the rows of the metadata have it, and batches are stamped
-    /// with it.
+    /// Sets the index of a partition in its topic, which its batches contain. Only the rows of the metadata
+    /// know it.
     pub fn set_partition_index(&mut self, group: u64, index: u32) {
         if let Some(group) = self.groups.get_mut(&group) {
             group.index = Some(index);
         }
     }
 
-    /// Whether a group is open here.
+    /// The group is open here.
     #[must_use]
     pub fn has(&self, group: u64) -> bool {
         self.groups.contains_key(&group)
     }
 
-    /// Whether a group is past its beginning: it takes requests here, or follows who does.
+    /// The group is past recovery: it accepts requests here, or follows a primary.
     #[must_use]
     pub fn is_settled(&self, group: u64) -> bool {
         let Some(group) = self.groups.get(&group) else { return false };
         let replica = &group.replica;
-        // The first offset that is to be given is known when everything inherited is executed. Whoever has
-        // given one knew it then: where messages come without pause, some are always under way.
+        // A new primary knows its first offset when all inherited operations are executed. A primary that has
+        // stamped a batch is past that point; its head is rarely executed, because producers that send
+        // without pause always have operations in progress.
         let gives_offsets = matches!(group.machine, Machine::Partition(_, Some(_)));
         replica.status() == Status::Normal
             && (!replica.is_primary() || gives_offsets || replica.commit_min() == replica.head())
     }
 
-    /// The groups that have ended and whose files are not gone yet, ascending.
+    /// Ended groups with remaining files, ascending.
     pub fn ending(&self) -> impl Iterator<Item = u64> + '_ {
         self.segments.ending().iter().copied()
     }
 
-    /// The groups of partitions that are open here, ascending.
+    /// Open partition groups, ascending.
     pub fn partitions(&self) -> impl Iterator<Item = u64> + '_ {
         self.groups.keys().copied().filter(|group| *group != METADATA)
     }

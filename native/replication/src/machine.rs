@@ -1,14 +1,14 @@
-//! What a group executes its operations on.
+//! The state machines that execute a group's operations.
 
 use std::fmt::Debug;
 
 use ng_partition::{Partition, Stamper};
 use ng_wire::replica::PrepareHeader;
 
-/// The state machine of the metadata group. It may take its time: what it was given is executed in that
-/// order, and the results come out in that order.
+/// The state machine of the metadata group. It may be slow: it executes operations in the order of arrival
+/// and returns results in that order.
 pub trait MetadataMachine: Debug {
-    /// Whether it takes another operation now. One that does not is asked again after its next result.
+    /// The machine accepts another operation now. If not, the log asks again after the next result.
     fn has_room(&self) -> bool {
         true
     }
@@ -16,30 +16,31 @@ pub trait MetadataMachine: Debug {
     /// Takes a committed operation.
     fn execute(&mut self, header: &PrepareHeader, body: &[u8]);
 
-    /// The next result, once there is one.
+    /// Returns the next result, if there is one.
     fn executed(&mut self) -> Option<Executed>;
 
-    /// Appends the state as of the last result; asked for only when nothing else was taken since.
+    /// Appends the state after the last result. The log calls it only when the machine has no operation in
+    /// progress.
     fn snapshot(&self, into: &mut Vec<u8>);
 
-    /// Takes over a state; false if the bytes are not one.
+    /// Replaces the state; false if the bytes are malformed.
     fn install(&mut self, bytes: &[u8]) -> bool;
 }
 
 /// An operation that the metadata machine has executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executed {
-    /// Which.
+    /// Header of the operation.
     pub header: PrepareHeader,
-    /// The answer to its client.
+    /// Reply for the client.
     pub reply: Vec<u8>,
 }
 
 /// The state machine of one group.
 #[derive(Debug)]
 pub(crate) enum Machine {
-    /// Executed by the shard's [`MetadataMachine`].
+    /// The shard's [`MetadataMachine`] executes the operations.
     Metadata,
-    /// One partition, and what stamps its offsets while this node leads it.
+    /// One partition, with the stamper that assigns offsets while this node leads it.
     Partition(Box<Partition>, Option<Stamper>),
 }

@@ -1,5 +1,5 @@
-//! Offsets that count at once and come into the log a little later: with the next batch, after 100 ms, or
-//! when the log is about to stop.
+//! Unlogged offsets: stored offsets that are visible at once and enter the log later, with the next batch,
+//! after 100 ms, or at a stop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,17 +14,17 @@ use crate::machine::{Machine, MetadataMachine};
 use crate::poll::request::Consumer;
 use crate::replicate::request::LogRequest;
 
-/// How long an offset stays ahead of the log, if that has room for it.
+/// Maximum time of an offset outside the log, if the log has room for it.
 const DELAY: Ticks = 100;
 
-/// Whose offset it is, as the log names it.
+/// Kind and id of a consumer, as in the log.
 type Owner = (ConsumerKind, u64);
 
-/// What is ahead of the logs of a shard.
+/// Unlogged offsets of all groups of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct UnloggedOffsets {
     ahead: BTreeMap<u64, OffsetsAhead>,
-    /// When which group's is proposed; each group stands in both or in none.
+    /// Time at which the offsets of a group are proposed. A group is in both maps or in neither.
     due: BTreeSet<(Ticks, u64)>,
     due_of: BTreeMap<u64, Ticks>,
 }
@@ -54,12 +54,12 @@ impl UnloggedOffsets {
         Some(group)
     }
 
-    /// Whether nothing waits for its turn.
+    /// No offset waits to be proposed.
     fn is_settled(&self) -> bool {
         self.due.is_empty()
     }
 
-    /// Everything is due now.
+    /// Makes all offsets due now.
     fn hasten(&mut self, now: Ticks) {
         for (group, at) in &mut self.due_of {
             self.due.remove(&(*at, *group));
@@ -76,7 +76,7 @@ impl UnloggedOffsets {
     }
 }
 
-/// A partition that this node leads, and the last operation of its log.
+/// A partition that this node leads, with the last op of its log.
 fn led(groups: &BTreeMap<u64, Box<Group>>, id: u64) -> Option<(&Partition, u64)> {
     let group = groups.get(&id).filter(|group| group.replica.is_primary())?;
     match &group.machine {
@@ -86,7 +86,7 @@ fn led(groups: &BTreeMap<u64, Box<Group>>, id: u64) -> Option<(&Partition, u64)>
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// The offset that counts as stored for a consumer of a partition.
+    /// The visible stored offset of a consumer.
     #[must_use]
     pub fn stored_offset(&self, group: u64, (kind, id): Consumer) -> Option<u64> {
         let state = self.partition(group)?;
@@ -97,7 +97,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Every offset that counts as stored in a partition, and for whom.
+    /// All visible stored offsets of a partition.
     pub(crate) fn stored_offsets<'a>(
         &'a self,
         group: u64,
@@ -115,8 +115,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         })
     }
 
-    /// Stores an offset for a consumer that does not wait for the log, or drops it. `None` if this shard has
-    /// no such partition, or does not lead it.
+    /// Stores or deletes an offset without waiting for the log. Returns `None` if this shard does not have
+    /// the partition or does not lead it.
     pub fn store_ahead(
         &mut self,
         group: u64,
@@ -133,7 +133,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some(stored)
     }
 
-    /// A poll of this generation has answered messages up to an offset.
+    /// Stores the last offset of a poll with auto-commit. It is ignored if the partition was purged since the
+    /// poll began.
     pub(crate) fn commit_ahead(&mut self, group: u64, (kind, id): Consumer, generation: u64, offset: u64) {
         let Some((partition, head)) = led(&self.groups, group) else { return };
         if partition.state().purge_generation == generation {
@@ -154,18 +155,18 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Proposes what has been ahead for long enough.
+    /// Proposes the offsets that are due.
     pub(crate) fn tend_offsets(&mut self) {
         while let Some(group) = self.offsets.take_due(self.clock.ticks()) {
             if !self.propose_offsets(group) {
-                // A stop does not outlast many delays.
+                // A stop is shorter than many delays, so it retries sooner.
                 let delay = if self.is_stopping() { 1 } else { DELAY };
                 self.offsets.remind(group, self.clock.ticks() + delay);
             }
         }
     }
 
-    /// Proposes what is ahead of a log, if anything is. False if there is no room for it now.
+    /// Proposes the unlogged offsets of a group, if there are any. Returns false if the log has no room now.
     pub(crate) fn propose_offsets(&mut self, group: u64) -> bool {
         let fresh = self.offsets.ahead.get(&group).filter(|ahead| ahead.is_fresh());
         let Some(writes) = fresh.map(OffsetsAhead::writes) else { return true };
@@ -189,29 +190,30 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         taken
     }
 
-    /// Whether no offset is ahead of a log that was not proposed to it.
+    /// All offsets were proposed.
     pub(crate) fn offsets_are_proposed(&self) -> bool {
         self.offsets.is_settled()
     }
 
-    /// A client's operation was prepared: what it overtakes is not proposed behind it.
+    /// A client's offset operation was prepared. It supersedes unlogged offsets, which must not be proposed
+    /// after it.
     pub(crate) fn offsets_prepared(&mut self, group: u64, operation: LogOperation, op: Op, body: &[u8]) {
         let Some(ahead) = self.offsets.ahead.get_mut(&group) else { return };
         match PartitionOp::decode(operation, body) {
             Some(Ok(PartitionOp::Offsets(writes))) => ahead.prepared(op.0, writes),
             Some(Ok(PartitionOp::DropGroupOffsets { id })) => ahead.drop_prepared(op.0, id),
-            // It will be refused when it is executed.
+            // The partition will reject it.
             Some(Err(_)) => {}
             Some(Ok(_)) | None => debug_assert!(false, "{operation:?} overtakes no offset"),
         }
     }
 
-    /// The log is about to stop: nothing shall be ahead of it.
+    /// The log will stop soon, so all offsets must enter it.
     pub(crate) fn hasten_offsets(&mut self) {
         self.offsets.hasten(self.clock.ticks());
     }
 
-    /// An operation was executed: what it overtook is not ahead any more.
+    /// An operation was executed, so the unlogged offsets that it supersedes are dropped.
     pub(crate) fn offsets_follow(&mut self, id: u64, op: Op, applied: &Applied, body: &[u8]) {
         self.readers_follow(id, applied, body);
         let Some(ahead) = self.offsets.ahead.get_mut(&id) else { return };
@@ -236,8 +238,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.ahead_changed(id);
     }
 
-    /// An operation was executed: who stored an offset with it was here, and who dropped one holds nothing
-    /// back.
+    /// An operation was executed: a consumer that stored an offset was active, and one that deleted its
+    /// offset protects no messages any more.
     fn readers_follow(&mut self, id: u64, applied: &Applied, body: &[u8]) {
         let readers = &mut self.retention.readers;
         match applied {
@@ -263,8 +265,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A group's place in its view changed: what was proposed may be lost, and only who leads can propose it
-    /// again.
+    /// The group's role changed. Proposed offsets may be lost, and only the primary can propose them again.
     pub(crate) fn offsets_turn(&mut self, id: u64, change: RoleChange) {
         match (change, self.offsets.ahead.get_mut(&id)) {
             (_, None) | (RoleChange::Same | RoleChange::Adrift, _) => {}

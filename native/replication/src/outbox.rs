@@ -1,4 +1,4 @@
-//! What a shard's log asks of the world around it.
+//! Everything that leaves a shard's log: frames, answers, reports and fatal errors.
 
 use std::collections::VecDeque;
 
@@ -14,24 +14,24 @@ use crate::poll::request::{PollRefusal, Polled};
 use crate::segments::adopt::AdoptionEnd;
 use crate::segments::lease_cut::CutEnd;
 
-/// What is counted.
+/// Counters of the log since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogCounts {
-    /// Frames of other nodes that were not taken, and messages that replicas had no use for.
+    /// Refused frames of other nodes, and messages that replicas ignored.
     pub dropped: u64,
-    /// Prepares of other nodes for which the journal had no room.
+    /// Prepares of other nodes that the journal had no room for.
     pub dropped_full: u64,
-    /// Messages to other nodes whose bodies found no room among the reads.
+    /// Messages to other nodes dropped because too many reads of bodies were queued.
     pub dropped_reads: u64,
-    /// Requests that were told to come again.
+    /// Requests refused with "try again".
     pub busy: u64,
     /// Bodies read back from the journal.
     pub read: u64,
-    /// Times that the segments of a group had to wait for space or descriptors.
+    /// Times that writing a group's segments was deferred for lack of space or descriptors.
     pub put_off: u64,
 }
 
-/// What the log asks of the world, oldest first, until somebody takes it.
+/// Queue of outgoing items, oldest first, until the caller drains it.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: VecDeque<Outgoing>,
@@ -53,14 +53,14 @@ impl Outbox {
         self.push(Outgoing::Answer { ticket, answer });
     }
 
-    /// The process must end. Only the first reason is told: others follow from it.
+    /// Ends the process. Only the first cause is reported, because later ones follow from it.
     pub(crate) fn fail(&mut self, why: Fatal) {
         if self.poison.set() {
             self.push(Outgoing::Fatal(Box::new(why)));
         }
     }
 
-    /// The process must end, and the journal has said why.
+    /// Ends the process after the journal has reported the cause.
     pub(crate) const fn stop(&mut self) {
         self.poison.set();
     }
@@ -73,7 +73,7 @@ impl Outbox {
         self.watched = true;
     }
 
-    /// Whether somebody wants to hear of each execution.
+    /// The caller wants a report of each execution.
     pub(crate) const fn is_watched(&self) -> bool {
         self.watched
     }
@@ -83,162 +83,162 @@ impl Outbox {
     }
 }
 
-/// Something that leaves the log.
+/// An item that leaves the log.
 #[derive(Debug)]
 pub enum Outgoing {
-    /// A frame for another node. A full link drops it, and counts that.
+    /// A frame for another node. A full link drops and counts it.
     Frame {
-        /// Which node.
+        /// Node number of the receiver.
         to: u8,
-        /// The sealed part.
+        /// Sealed header and content.
         head: Vec<u8>,
-        /// The body of a prepare or of a piece of state, which follows it.
+        /// Body of a prepare or of a piece of state; it follows the head.
         body: Option<Body>,
     },
     /// The answer to a request.
     Answer {
-        /// Which request.
+        /// Ticket of the request.
         ticket: Ticket,
-        /// What became of it.
+        /// Outcome.
         answer: LogAnswer,
     },
     /// The answer to a poll.
     Polled {
-        /// Which poll.
+        /// Ticket of the poll.
         ticket: Ticket,
-        /// The messages, or why there are none.
+        /// Messages, or the reason for the refusal.
         answer: Result<Polled, PollRefusal>,
     },
-    /// A poll met stored messages that are damaged or missing.
+    /// A poll found stored messages damaged or missing.
     Damaged {
-        /// Of which group.
+        /// Group of the partition.
         group: u64,
-        /// Where they begin, as far as the poll could tell.
+        /// First damaged offset, as far as the poll knows it.
         offset: u64,
     },
-    /// Files of a group could not be removed. That is tried again.
+    /// Files of a group could not be removed. The removal is tried again.
     RemovalFailed {
-        /// Which group.
+        /// Group of the files.
         group: u64,
-        /// Why.
+        /// Cause.
         error: IoError,
     },
-    /// Stored messages are lost for good, or are so no more because nothing before or after them is left.
+    /// The set of permanently lost messages changed: some were found lost, or a fence ended because no
+    /// messages remain on one side of it.
     Fenced {
-        /// Of which group.
+        /// Group of the partition.
         group: u64,
-        /// All ranges of them that there are now.
+        /// All current fences.
         fences: Vec<Fence>,
     },
-    /// An operation was executed here; said only to those who watch ([`crate::ShardLog::watch`]).
+    /// An operation was executed here. Sent only after [`crate::ShardLog::watch`].
     Executed {
-        /// The group.
+        /// Group of the operation.
         group: u64,
-        /// Its header.
+        /// Header of the operation.
         header: Box<ng_wire::replica::PrepareHeader>,
-        /// Its body.
+        /// Body of the operation.
         body: Body,
-        /// What the state machine answered.
+        /// Reply of the state machine.
         reply: Vec<u8>,
     },
-    /// What came of a cut.
+    /// Outcome of a cut.
     Cut {
-        /// Who asked for it.
+        /// Number that the caller gave to the cut.
         asker: u64,
-        /// Of which group.
+        /// Group of the partition.
         group: u64,
-        /// What it contains, if there is one.
+        /// Contents of the cut, or the reason for its failure.
         end: CutEnd,
     },
-    /// What came of an adoption.
+    /// Outcome of an adoption.
     Adopted {
-        /// Who asked for it.
+        /// Number that the caller gave to the adoption.
         asker: u64,
-        /// Into which group.
+        /// Group of the partition.
         group: u64,
-        /// Whether its files are segments now.
+        /// Success, or the reason for the failure.
         end: AdoptionEnd,
     },
-    /// A client of the metadata group lost its session to make room.
+    /// A client of the metadata group lost its session, because the client table was full.
     Evicted(u128),
-    /// A state from another replica took the place of this one's.
+    /// A state from another replica replaced this replica's state.
     Installed {
-        /// The group.
+        /// Group of the state.
         group: u64,
-        /// The last operation it contains.
+        /// Last operation in the state.
         op: Op,
     },
-    /// Nothing is left of a group that was removed.
+    /// All files of a removed group are deleted.
     Removed {
-        /// Which group.
+        /// Group that was removed.
         group: u64,
     },
-    /// Every replica of a group has voted and none can tell whether an operation was committed: the group
-    /// stands still until an operator decides. Said again for as long as it is so.
+    /// All replicas of a group have voted, but no replica knows whether an operation was committed. The group
+    /// waits until an operator decides; the report repeats until then.
     Undecidable {
-        /// The group.
+        /// Group that waits.
         group: u64,
-        /// The first place in doubt.
+        /// First op in doubt.
         op: Op,
     },
-    /// The process must end, and say why.
+    /// The process must end and report the cause.
     Fatal(Box<Fatal>),
 }
 
-/// What becomes of a request.
+/// Outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogAnswer {
-    /// It was executed; the state machine's answer.
+    /// Executed.
     Done {
-        /// Its place in the log.
+        /// Op in the log.
         op: Op,
-        /// The bytes.
+        /// Reply of the state machine.
         reply: Vec<u8>,
     },
-    /// Too much is waiting; it was not taken.
+    /// Refused because too many requests wait.
     Busy,
-    /// Another node leads the group.
+    /// Refused because another node leads the group.
     NotPrimary,
-    /// It was taken, and this node no longer leads the group: it may be executed or not.
+    /// Accepted, but this node stopped leading the group: the request may be executed or not.
     Uncertain,
     /// The client has no such session.
     NoSession,
-    /// It was executed; its reply is no longer kept.
+    /// Executed earlier; the client table has replaced its reply since.
     Superseded,
     /// The group does not know the operation.
     Unsupported,
-    /// The bytes are not what the operation needs, or the partition does not take them: what the client is
-    /// told.
+    /// The body is malformed, or the partition rejects it; with the error for the client.
     Invalid(ErrorCode),
     /// This shard has no such group.
     NoGroup,
 }
 
-/// Why a process must end.
+/// Cause for which a process must end.
 #[derive(Debug)]
 pub enum Fatal {
-    /// A file could not be written or synced: exit status 74.
+    /// A write or sync failed: exit status 74.
     Write {
-        /// Which file.
+        /// File that failed.
         file: String,
-        /// Why.
+        /// Cause.
         error: IoError,
     },
-    /// The segments of a group do not hold what was executed. Only another disk of this node can be repaired
-    /// by the other nodes: exit status 65.
+    /// The segments of a group contradict the executed operations. The other nodes can restore this node only
+    /// onto another disk: exit status 65.
     Segments(StoreDamage),
-    /// What was acknowledged cannot be read from the journal, and no other node has it: exit status 65.
+    /// Acknowledged operations cannot be read from the journal, and no other node has them: exit status 65.
     Lost {
-        /// The group.
+        /// Group of the operations.
         group: u64,
-        /// The first place in doubt.
+        /// First op in doubt.
         op: Op,
     },
-    /// What this node executed is not what its group committed: exit status 70.
+    /// This node executed an operation that differs from the committed one: exit status 70.
     Diverged {
-        /// The group.
+        /// Group of the operation.
         group: u64,
-        /// The place.
+        /// Op that differs.
         op: Op,
     },
 }

@@ -1,12 +1,12 @@
-//! Which shard of a node a group lives on.
+//! Maps each group to its shard.
 
-/// The group of streams, topics, users and sessions; every other group holds one partition.
+/// The group of streams, topics, users and sessions. Every other group holds one partition.
 pub const METADATA: u64 = 1 << 63;
 
-/// The shard of a group on a node with this many shards. Metadata lives on the first.
+/// The shard of a group on a node with `shards` shards. Metadata is on shard 0.
 ///
-/// Groups are numbered so that the low twelve bits count the partitions of a topic: those go round all
-/// shards, and topics begin at different ones.
+/// The low twelve bits of a group number count the partitions of a topic. So consecutive partitions are on
+/// different shards, and topics begin at different ones.
 #[must_use]
 pub fn owner(group: u64, shards: u16) -> u16 {
     if group == METADATA {

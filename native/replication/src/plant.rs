@@ -1,5 +1,5 @@
-//! Known bugs that the simulator can plant, to see that its judges find them. Without the feature `plants` a
-//! build has none.
+//! Bugs that the simulator can plant to verify that its checks detect them. A build without the feature
+//! `plants` contains none.
 
 #[cfg(feature = "plants")]
 use ng_io::Environment;
@@ -20,26 +20,26 @@ use crate::machine::MetadataMachine;
 #[cfg(feature = "plants")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plant {
-    /// In every replica.
+    /// A bug of every replica.
     Replica(ng_vsr::Plant),
-    /// In every partition.
+    /// A bug of every partition.
     Partition(ng_partition::Plant),
-    /// In the journal.
+    /// A bug of the journal.
     Journal(ng_storage::journal::Plant),
-    /// In the store of segments.
+    /// A bug of the segment store.
     Store(ng_storage::store::Plant),
-    /// What the journal lost, and every view of which the body is lost, counts as never written; so does, in
-    /// every vote, a prepare whose body is lost.
+    /// Damage counts as "never written": lost journal records, views whose record has lost its body, and in
+    /// votes, prepares whose body is lost.
     TruncateOnDamage,
-    /// An offset that is ahead of the log is proposed behind an operation that overtakes it.
+    /// Unlogged offsets are proposed after an operation that supersedes them.
     StaleOffsets,
-    /// An orderly stop does not wait for offsets that are ahead of the log.
+    /// An orderly stop does not wait for unlogged offsets.
     HastyStop,
-    /// A manifest that is being collected keeps a group that ends meanwhile.
+    /// A manifest keeps a group that ends while the manifest is collected.
     KeptEntry,
 }
 
-/// Which bug is planted in a shard's log.
+/// The bug planted in a shard's log, if any.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Planted {
     #[cfg(feature = "plants")]
@@ -48,7 +48,7 @@ pub(crate) struct Planted {
 
 #[cfg(feature = "plants")]
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Like [`ShardLog::start`], with a bug from the first moment on.
+    /// Like [`ShardLog::start`], with a bug from the start.
     pub fn start_planted(
         parts: LogParts<E, M>,
         driver: &E::Driver,

@@ -1,5 +1,5 @@
-//! A node of its own whose journal lost what was acknowledged: it refuses, an operator accepts the loss by
-//! name, and it goes on. No offset is given out twice, whatever was lost and whenever the power goes.
+//! A standalone node whose journal lost acknowledged operations: it refuses to start, an operator accepts the
+//! loss by name, and it continues. No offset is given twice, for any damage and any time of a power failure.
 
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
@@ -57,7 +57,7 @@ const STORE: StoreLimits = StoreLimits {
     retry_delay: Duration::from_millis(100),
 };
 
-/// Metadata that remember nothing.
+/// A metadata machine without state.
 #[derive(Debug, Default)]
 struct Nothing(Vec<PrepareHeader>);
 
@@ -78,13 +78,13 @@ impl MetadataMachine for Nothing {
 }
 
 #[derive(Debug)]
-#[allow(dead_code, reason = "told by a test that fails")]
+#[allow(dead_code, reason = "shown by a failing test")]
 enum Refused {
     Directory(BootError),
     Log(LogRefusal),
 }
 
-/// A process on a machine.
+/// A process on a simulated machine.
 struct Process {
     driver: SimulatedDriver,
     log: ShardLog<SimulatedEnvironment, Nothing>,
@@ -157,7 +157,7 @@ impl Process {
         left
     }
 
-    /// Asks until it is done; returns the op.
+    /// Repeats a request until it is executed; returns the op.
     fn ask(&mut self, group: u64, operation: LogOperation, client: u128, body: &[u8]) -> u64 {
         let mut asked = false;
         for _ in 0..10_000 {
@@ -187,7 +187,7 @@ impl Process {
         self.ask(METADATA, LogOperation::Register, client, &[]) + self.log.sessions_passed_over()
     }
 
-    /// What a client is told that logs out of a session.
+    /// The answer to a logout.
     fn log_out(&mut self, client: u128, session: u64) -> LogAnswer {
         let (operation, level, request) = (LogOperation::Logout, Level::Persisted, u64::MAX);
         let logout = LogRequest {
@@ -210,7 +210,7 @@ impl Process {
         panic!("no answer to a logout");
     }
 
-    /// Sends three messages to each partition and a login; returns the last offsets.
+    /// Sends a login, and three messages to each partition; returns the last offsets.
     fn work(&mut self, client: u128) -> [u64; 2] {
         self.log_in(client);
         PARTITIONS.map(|group| {
@@ -255,7 +255,8 @@ fn worked() -> (SimulatedEnvironment, [u64; 2]) {
     (environment, last)
 }
 
-/// Places in the journal: a byte of each block's header and directory, and some of its bodies.
+/// Positions in the journal to damage: a byte of each block's header and directory, and some bytes of its
+/// bodies.
 fn places(environment: &SimulatedEnvironment) -> Vec<usize> {
     let bytes = environment.file_bytes(&journal()).expect("a journal");
     let is_block = |at: &usize| bytes[at + 16..].starts_with(b"NGBLOCK");
@@ -283,13 +284,13 @@ fn grown(before: [u64; 2], after: [u64; 2]) -> bool {
 }
 
 #[test]
-fn a_loss_that_was_accepted_by_name_is_gone_on_over() {
+fn a_node_continues_after_a_loss_was_accepted_by_name() {
     let (whole, _) = worked();
     let (mut refused, mut named) = (0, Vec::new());
     for place in places(&whole) {
         let (environment, last) = worked();
         assert!(environment.rot(&journal(), place, 1));
-        let told = match start(&environment) {
+        let reported = match start(&environment) {
             Ok(mut process) => {
                 assert!(grown(last, process.work(9)), "byte {place}");
                 continue;
@@ -302,15 +303,15 @@ fn a_loss_that_was_accepted_by_name_is_gone_on_over() {
         environment.kill();
         refused += 1;
         let names = names(&environment);
-        assert_eq!(names, told);
+        assert_eq!(names, reported);
         let others = [&names[1..], &[names.as_slice(), &["shard-0.block-1000".to_owned()]].concat()[..]]
             .map(<[_]>::to_vec);
         for other in others {
-            let said = accept(&environment, &home(), &other).expect_err("another loss");
-            let sentence = said.to_string();
-            let BootError::OtherLoss { losses, .. } = said else { panic!("{said}") };
-            let is_told = |path: &PathBuf| sentence.contains(&format!("(in {})", path.display()));
-            assert!(losses.iter().filter_map(|loss| loss.file.as_ref()).all(is_told), "{sentence}");
+            let refusal = accept(&environment, &home(), &other).expect_err("another loss");
+            let sentence = refusal.to_string();
+            let BootError::OtherLoss { losses, .. } = refusal else { panic!("{refusal}") };
+            let is_named = |path: &PathBuf| sentence.contains(&format!("(in {})", path.display()));
+            assert!(losses.iter().filter_map(|loss| loss.file.as_ref()).all(is_named), "{sentence}");
             assert_eq!(losses.into_iter().map(|loss| loss.name).collect::<Vec<_>>(), names);
             environment.kill();
         }
@@ -328,13 +329,13 @@ fn a_loss_that_was_accepted_by_name_is_gone_on_over() {
         assert!(grown(first, second), "{names:?}: {first:?} {second:?}");
         process.stop();
         environment.kill();
-        let mut process = start(&environment).expect("nothing is lost any more");
+        let mut process = start(&environment).expect("no loss remains");
         assert!(environment.file_bytes(&marker()).is_none(), "a newer manifest is in force");
         let third = process.work(11);
         assert!(grown(second, third));
         assert!(
             third.iter().all(|last| *last < OFFSETS_SKIPPED + 1_000),
-            "nothing is skipped twice: {third:?}"
+            "offsets are skipped only once: {third:?}"
         );
         drop(process);
         environment.kill();
@@ -359,8 +360,11 @@ fn no_session_gets_the_number_of_one_that_was_lost() {
         drop(process);
         environment.kill();
         assert!(environment.rot(&journal(), place, 1));
-        if let Err(told) = start(&environment) {
-            assert!(matches!(told, Refused::Directory(BootError::Lost { .. })), "byte {place}: {told:?}");
+        if let Err(refusal) = start(&environment) {
+            assert!(
+                matches!(refusal, Refused::Directory(BootError::Lost { .. })),
+                "byte {place}: {refusal:?}"
+            );
             environment.kill();
             accept(&environment, &home(), &names(&environment)).expect("exactly what is lost");
             refused += 1;
@@ -390,7 +394,7 @@ fn no_session_gets_the_number_of_one_that_was_lost() {
 }
 
 #[test]
-fn the_power_may_go_at_any_moment_of_the_start_after() {
+fn the_next_start_survives_a_power_failure_at_any_moment() {
     let (whole, _) = worked();
     for place in places(&whole).into_iter().step_by(3) {
         for turns in 0..24 {

@@ -1,5 +1,5 @@
-//! What a node promised to the others, no single fault of its disk makes it forget: it knows that something
-//! is lost, and does not go back to a view that it has left.
+//! No single fault of a disk makes a node forget its promises to the others: it knows that records are lost,
+//! and does not return to a view that it has left.
 
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]
 
@@ -59,7 +59,7 @@ const STORE: StoreLimits = StoreLimits {
     retry_delay: Duration::from_millis(100),
 };
 
-/// Metadata that nobody changes.
+/// A metadata machine without state.
 #[derive(Debug, Default)]
 struct Nothing;
 
@@ -112,7 +112,7 @@ impl Node {
         log.status(METADATA).expect("it has the group")
     }
 
-    /// The newest blocks of the journal, the last at the end: the file, and where in it.
+    /// Blocks of the journal with their files, oldest first.
     fn blocks(&self) -> Vec<(PathBuf, BlockHeader)> {
         let directory = home().shard(JournalName { epoch: 1, shard: 0 }).directory().to_owned();
         let files = self.machine.file_names().into_iter().filter(|path| path.starts_with(&directory));
@@ -196,8 +196,8 @@ impl Cluster {
         cluster
     }
 
-    /// The next moment comes at which a disk has done something, or a millisecond has passed: frames arrive,
-    /// and every node that runs does what it can.
+    /// Advances to the next completion of a disk, by at most a millisecond. Delivers frames, and each running
+    /// node takes a turn.
     fn pass(&mut self) {
         let running = self.nodes.iter().filter_map(|node| node.running.as_ref());
         let next = running.filter_map(|(driver, _)| driver.next_completion()).min().unwrap_or(u64::MAX);
@@ -236,10 +236,10 @@ impl Cluster {
             }
             self.pass();
         }
-        panic!("it never comes: {what}");
+        panic!("it never happens: {what}");
     }
 
-    /// A vote that is under way to another node: whose, and for which view.
+    /// A vote on its way to another node: its sender and view.
     fn vote(&self) -> Option<(usize, View)> {
         let mut votes =
             self.frames.iter().filter_map(|(from, _, bytes)| match Frame::decode(bytes).ok()?.0.content {
@@ -249,8 +249,8 @@ impl Cluster {
         votes.next()
     }
 
-    /// A cluster whose first primary is gone and in which a vote for the next view has just left: of whom,
-    /// and the view.
+    /// A cluster whose first primary has stopped and in which a vote for the next view has just left. Returns
+    /// the voter and the view.
     fn voted(seed: u64) -> (Self, usize, View) {
         let mut cluster = Self::new(seed);
         let normal = |cluster: &Self| cluster.nodes.iter().all(|node| node.status().status == Status::Normal);
@@ -265,8 +265,8 @@ impl Cluster {
     }
 }
 
-/// The voter after a start, and the view that it voted for: its process ended with its vote, and then this
-/// harm was done.
+/// Stops the voter after its vote, damages its disk with `harm`, and starts it. Returns its status and the
+/// view of the vote.
 fn after(seed: u64, harm: impl Fn(&mut Node) -> bool) -> Option<(GroupStatus, View)> {
     let (mut cluster, number, view) = Cluster::voted(seed);
     let voter = &mut cluster.nodes[number];
@@ -278,13 +278,13 @@ fn after(seed: u64, harm: impl Fn(&mut Node) -> bool) -> Option<(GroupStatus, Vi
 }
 
 #[test]
-fn a_promise_is_kept_whatever_rots_behind_it() {
+fn a_promise_survives_damage_of_any_byte_of_its_blocks() {
     let mut blank = 0;
     for place in (0..).step_by(7) {
         let harmed = after(place as u64, |voter| {
             let blocks = voter.blocks();
             let newest = &blocks[blocks.len().saturating_sub(3)..];
-            // The header, and of each record its header and a short body: what is behind is zero.
+            // Each header, and for each record its header and a short body; the bytes after these are zero.
             let bytes = newest.iter().flat_map(|(path, header)| {
                 let begin = usize::try_from(header.offset).expect("a small file");
                 (begin..begin + 256 + 208 * header.records as usize).map(move |at| (path, at))
@@ -295,15 +295,15 @@ fn a_promise_is_kept_whatever_rots_behind_it() {
         let Some((status, view)) = harmed else { break };
         assert!(
             status.status == Status::Blank || status.view >= view,
-            "byte {place}: it promised view {view} and is back as {status:?}"
+            "byte {place}: it promised view {view} and restarted as {status:?}"
         );
         blank += usize::from(status.status == Status::Blank);
     }
-    assert!(blank > 0, "what was promised is never known to be lost");
+    assert!(blank > 0, "no run noticed a lost promise");
 }
 
 #[test]
-fn a_promise_is_kept_when_nothing_rots() {
+fn a_promise_survives_without_damage() {
     let (status, view) = after(1, |_| true).expect("it starts");
     assert_eq!((status.status, status.view), (Status::ViewChange, view));
 }

@@ -1,18 +1,17 @@
-//! What may leave only once the journal is synced up to a block.
+//! Messages held back until a journal block is synced.
 
 use std::collections::VecDeque;
 
-/// Queues kept for their memory when nothing waits in them: as many as blocks are under way at a time, and as
-/// long as they get then. A start makes longer ones.
+/// Empty queues kept for reuse: as many as there are blocks in progress, with the capacity that they usually
+/// need. A start makes longer ones, which are freed.
 const SPARE_MAX: usize = 4;
 const SPARE_THINGS_MAX: usize = 4096;
 
-/// Things in the order of the blocks they wait for; those of one block in the order they came.
+/// Items by the block they wait for; those of one block in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct AfterSync<T> {
-    /// A queue for each block that anything waits for, ascending. There are few blocks, and at a start as
-    /// many things as the shard has groups, of which half wait for an older block than the other half that
-    /// came before.
+    /// One queue per awaited block, ascending. There are few blocks. At a start there is an item for each
+    /// group, and half of them wait for an older block than the other half, which arrived earlier.
     waiting: VecDeque<(u64, VecDeque<T>)>,
     spare: Vec<VecDeque<T>>,
     through: u64,
@@ -23,7 +22,7 @@ impl<T> AfterSync<T> {
         Self { waiting: VecDeque::new(), spare: Vec::new(), through: 0 }
     }
 
-    /// Holds something until `block` is synced; gives it back at once if it is.
+    /// Holds an item until `block` is synced; returns it at once if it already is.
     pub(crate) fn until(&mut self, block: u64, thing: T) -> Option<T> {
         if block <= self.through {
             return Some(thing);
@@ -38,12 +37,12 @@ impl<T> AfterSync<T> {
         None
     }
 
-    /// Every block up to this one is synced.
+    /// All blocks up to `through` are synced.
     pub(crate) fn synced(&mut self, through: u64) {
         self.through = self.through.max(through);
     }
 
-    /// The next thing that may leave.
+    /// Returns the next item that may leave.
     pub(crate) fn next(&mut self) -> Option<T> {
         loop {
             let (_, things) = self.waiting.front_mut().filter(|(block, _)| *block <= self.through)?;
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_leave_in_the_order_of_their_blocks() {
+    fn items_leave_in_the_order_of_their_blocks() {
         let mut held = AfterSync::new();
         assert_eq!(held.until(2, 'b'), None);
         assert_eq!(held.until(1, 'a'), None);
@@ -78,9 +77,10 @@ mod tests {
         assert_eq!((held.next(), held.next()), (Some('z'), None));
     }
 
-    /// Where each thing is moved for each that comes before it, this does not end.
+    /// An implementation that moves each item for every earlier one would take quadratic time, so this test
+    /// would not end.
     #[test]
-    fn a_million_things_that_come_before_others_are_held_at_once() {
+    fn a_million_items_for_older_blocks_are_held_in_linear_time() {
         const THINGS: u64 = 1 << 20;
         let mut held = AfterSync::new();
         for thing in 0..THINGS {

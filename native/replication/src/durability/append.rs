@@ -1,4 +1,4 @@
-//! Between replicas and the journal: their records as its records, its progress as theirs.
+//! Connects replicas and journal: appends the records of replicas, and reports syncs and damage to them.
 
 use ng_io::{Environment, IoError};
 use ng_storage::journal::{self, Refused};
@@ -15,15 +15,15 @@ use crate::outbox::Fatal;
 use crate::replicate::agenda::Work;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Appends a record of a replica. A prepare was let in only when the journal had room; views and installs
-    /// always have.
+    /// Appends a record of a replica. It must fit: a prepare was admitted only when the journal had room, and
+    /// the journal reserves room for views and installs.
     pub(crate) fn append(&mut self, id: u64, position: Position, record: &Record, body: Option<&Body>) {
         let appended = match record {
             Record::Prepare(header) => {
                 let Some(body) = body.cloned() else { return self.lose(id, header.op) };
                 if let Some(group) = self.groups.get_mut(&id) {
                     group.execution.keep_body(header.op, header.checksum, body.clone());
-                    // It may have been handed out already, and its body have been lost since.
+                    // The operation may be executing already, after its body was lost in between.
                     self.agenda.execute(id);
                 }
                 self.journal.append((*header).into(), body)
@@ -59,13 +59,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Whether the journal takes a prepare now; asked before a replica hears of it, for a replica cannot take
-    /// it back.
+    /// The journal has room for a prepare. The caller asks before it passes the prepare to a replica, because
+    /// a replica cannot take it back.
     pub(crate) fn has_room(&self, group: u64, op: Op, body_bytes: usize) -> bool {
         self.journal.core().has_room(group, op.0, body_bytes)
     }
 
-    /// Performs what the journal has to do, and hears what it says.
+    /// Performs the effects of the journal and handles its reports.
     pub(crate) fn perform_journal(&mut self, driver: &mut E::Driver) {
         let segments_wait = self.segments.core().waits_for_space() > 0;
         self.journal.perform(driver, segments_wait, self.clock.instant());
@@ -81,9 +81,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Sends a message once the journal is synced up to a block. One for another node says what view this one
-    /// is in, and that is a promise: it also waits until a later block vouches for the record of the view. A
-    /// start that finds that record rotten knows then that it was there.
+    /// Sends a message once the journal is synced up to a block. A message to another node contains the view,
+    /// which is a promise. So it also waits until a later block proves the record of the view: a start that
+    /// finds that record damaged then knows that it existed.
     pub(crate) fn hold_message(&mut self, block: u64, waits: Waits) {
         let promising = match &waits {
             Waits::Message { group, to, .. } if *to != self.life.identity.node => self.groups.get(group),
@@ -112,7 +112,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A stored record cannot be read any more.
+    /// A stored record is unreadable.
     fn damaged(&mut self, group: u64, op: Op) {
         let Some(located) = self.journal.core().locate(group, op.0) else { return };
         if self.life.identity.nodes == 1
@@ -130,12 +130,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.outbox.fail(Fatal::Lost { group, op });
     }
 
-    /// A record was not taken that no replica can take back.
+    /// The journal refused a record that no replica can take back.
     pub(crate) fn refused(&mut self, group: u64, kind: RecordKind, refused: Refused) {
         match refused {
-            // It has said so.
+            // The journal has reported the failure.
             Refused::Failed => self.outbox.stop(),
-            // So much waits for a full disk that no more can be kept in memory.
+            // So many records wait for a full disk that memory has no room for more.
             Refused::Busy if kind != RecordKind::Prepare => {
                 let file = journal::shell::file_name(self.journal.core().files());
                 self.outbox.fail(Fatal::Write { file, error: IoError::new("make a further file", ENOSPC) });

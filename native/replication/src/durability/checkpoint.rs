@@ -1,4 +1,5 @@
-//! Where the groups stand, written down from time to time, so that the journal may forget what came before.
+//! Checkpoints: a manifest records the state of every group from time to time, so that the journal can reuse
+//! the blocks before it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -18,64 +19,64 @@ use crate::outbox::Fatal;
 use crate::owner::METADATA;
 use crate::plant::Planted;
 
-/// Groups looked at in one turn.
+/// Groups captured per turn.
 const GROUPS_PER_TURN: usize = 64;
 
-/// Milliseconds before a manifest that found no space is made again: each attempt costs the disk as much as
-/// one that succeeds.
+/// Milliseconds before a manifest that failed for lack of space is tried again, because each attempt costs
+/// the disk as much as a successful one.
 const SPACE_PATIENCE: Ticks = 1_000;
 
-/// Milliseconds that a stop gives segments to follow the journal. What they lack then is replayed by the next
-/// start.
+/// Milliseconds that a stop waits for segments. The next start replays operations that they still lack.
 const STOP_PATIENCE: Ticks = 2_000;
 
-/// How far a manifest has come.
+/// Progress of the current manifest.
 #[derive(Debug)]
 enum Round {
-    /// None is being made.
+    /// No manifest is in progress.
     Resting,
-    /// The groups behind this one are still to be captured.
+    /// Capturing groups; those after this one remain.
     Capturing(Option<u64>),
-    /// Segments and states that the entries speak of are being written.
+    /// Segments and states to which the entries refer are being written.
     Waiting,
-    /// It is being written and put in force.
+    /// The manifest is being written and put in force.
     Writing,
 }
 
-/// Makes one manifest after the other.
+/// Makes one manifest after another.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) writer: ManifestWriter,
     pub(crate) shell: PlanShell,
     effects: Vec<ManifestEffect>,
     round: Round,
-    /// When the next may begin.
+    /// Earliest time of the next manifest.
     next: Ticks,
-    /// One that found no space is not tried again before, however pressed the journal is.
+    /// Earliest time of the next attempt after one failed for lack of space, even if the journal is nearly
+    /// full.
     not_before: Ticks,
     period: Ticks,
-    /// Something was executed since the last began.
+    /// Operations were executed since the last manifest began.
     pub(crate) dirty: bool,
-    /// A group has come so far from where the last one has it that the next may not wait.
+    /// A group has so much that the last manifest lacks that the next one must begin now.
     pub(crate) hurried: bool,
-    /// Up to where each group was captured.
+    /// Op at which each group was captured.
     captured: BTreeMap<u64, Op>,
-    /// What must be on the disk before the manifest may say so.
+    /// Op that must be in synced segments before the manifest may claim it, by group.
     awaited: BTreeMap<u64, Op>,
     ended: EndedGroups,
-    /// When a state that found no space is written anew.
+    /// Time at which a state that found no space is written again.
     again: Option<Ticks>,
-    /// Where the groups stood in the manifest before: by now every living member had time to repair up to
-    /// there.
+    /// Ops of the groups in the previous manifest. Replicas may forget up to there, because every live member
+    /// had time to repair it.
     settled: VecDeque<(u64, Op)>,
-    /// The state of the metadata that the manifest in force speaks of.
+    /// Op of the metadata state to which the current manifest refers.
     state: Option<Op>,
     stop: Stop,
-    /// When the stop waits for segments no longer.
+    /// Time after which a stop no longer waits for segments.
     impatient_at: Option<Ticks>,
 }
 
-/// An orderly stop: a last manifest, then a superblock that says so.
+/// An orderly stop: a last manifest, then a superblock with the clean flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     No,
@@ -85,27 +86,29 @@ enum Stop {
     Done,
 }
 
-/// Groups that have ended, as long as the manifest in force may name them: the journal keeps their ends.
+/// Ended groups that the current manifest may still name. The journal keeps the records of their ends until
+/// it does not.
 #[derive(Debug, Default)]
 struct EndedGroups {
-    /// Not in the manifest that is being collected.
+    /// Absent from the manifest that is being collected.
     unsettled: BTreeSet<u64>,
-    /// Not in the manifest that is being written.
+    /// Absent from the manifest that is being written.
     left_out: BTreeSet<u64>,
 }
 
 impl EndedGroups {
-    /// A manifest was collected, and is written now.
+    /// A manifest was collected and is being written now.
     fn collected(&mut self) {
         self.left_out.append(&mut self.unsettled);
     }
 
-    /// It will not come into force.
+    /// The manifest will not come into force.
     fn given_up(&mut self) {
         self.unsettled.append(&mut self.left_out);
     }
 
-    /// It is in force. Takes the groups whose end may be forgotten; the others still have files.
+    /// The manifest is in force. Returns the groups whose end the journal may forget; the others still have
+    /// files.
     fn take_settled(&mut self, with_files: &BTreeSet<u64>) -> BTreeSet<u64> {
         let (kept, settled) =
             std::mem::take(&mut self.left_out).into_iter().partition(|group| with_files.contains(group));
@@ -143,7 +146,7 @@ impl Checkpoint {
         }
     }
 
-    /// When there is something to do, if nothing else happens.
+    /// Time of the next step, unless a completion arrives earlier.
     pub(crate) fn deadline(&self, now: Ticks) -> Option<Ticks> {
         match self.round {
             Round::Resting if self.writer.is_idle() => {
@@ -155,12 +158,12 @@ impl Checkpoint {
         }
     }
 
-    /// The journal has a further file, which the superblock is to count.
+    /// Records in the superblock that the journal has `files` files.
     pub(crate) fn enlist(&mut self, files: u32) {
         self.writer.enlist(files, &mut self.effects);
     }
 
-    /// A group has ended: nothing of it is waited for, and the next manifest does not name it.
+    /// Removes an ended group from the current and the next manifest.
     pub(crate) fn end(&mut self, group: u64, planted: Planted) {
         self.awaited.remove(&group);
         self.captured.remove(&group);
@@ -180,8 +183,8 @@ impl Checkpoint {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Begins an orderly stop: a last manifest is written, then the superblock says that the stop was
-    /// orderly. Requests are to be taken no more; see [`ShardLog::is_stopped`].
+    /// Begins an orderly stop: writes a last manifest, then a superblock with the clean flag. The caller must
+    /// send no requests after this; see [`ShardLog::is_stopped`].
     pub fn begin_stop(&mut self) {
         if self.checkpoint.stop == Stop::No {
             self.checkpoint.stop = Stop::Wanted;
@@ -190,19 +193,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Whether a stop was begun.
+    /// A stop was begun.
     pub(crate) const fn is_stopping(&self) -> bool {
         !matches!(self.checkpoint.stop, Stop::No)
     }
 
-    /// Whether the stop that was begun has ended, or cannot.
+    /// The stop is complete, or cannot complete because the log has failed.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.outbox.has_failed() || self.checkpoint.stop == Stop::Done
     }
 
-    /// A stop that cannot wait for segments, because they take too long or they or the journal find no space,
-    /// leaves the manifest of before in force: everything that was acknowledged since is in the journal.
+    /// Ends the wait of a stop for segments, because they take too long or because segments or journal lack
+    /// space. The previous manifest stays in force; no acknowledged operation is lost, since the journal has
+    /// all later ones.
     fn leave_manifest_as_it_is(&mut self) {
         let Checkpoint { stop, round, impatient_at, .. } = &mut self.checkpoint;
         let stopping = matches!(stop, Stop::Wanted | Stop::LastRound);
@@ -269,7 +273,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         *round = Round::Capturing(None);
     }
 
-    /// Captures some of the groups, each as it stands now.
+    /// Captures the next groups, each at its current state.
     fn capture(&mut self, after: Option<u64>) {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let ids: Vec<u64> =
@@ -285,7 +289,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
 
     fn capture_group(&mut self, id: u64) {
         let Some(group) = self.groups.get(&id) else { return };
-        // Nothing is waited for between the machine and its replica when a turn ends.
+        // Between turns the replica has received all results of its machine; otherwise the group is skipped.
         let Some(anchor) = group.replica.anchor().filter(|anchor| anchor.op == group.execution.executed())
         else {
             return;
@@ -315,7 +319,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         checkpoint.writer.add(entry);
     }
 
-    /// Adds to the entries of the manifest what a start may trust of the files: all of it is synced.
+    /// Adds to each entry the file list that a start may trust, because all of it is synced.
     fn describe_files(&mut self) {
         let (store, groups) = (self.segments.core(), &self.groups);
         self.checkpoint.writer.complete(|entry| {
@@ -331,7 +335,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         });
     }
 
-    /// What a manifest will speak of has come to the disk.
+    /// Segments of a group are synced up to an op, so the manifest may claim it.
     pub(crate) fn segments_synced(&mut self, group: u64, op: u64) {
         let awaited = &mut self.checkpoint.awaited;
         if awaited.get(&group).is_some_and(|awaited| awaited.0 <= op) {
@@ -339,7 +343,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// There was no space for a state of the metadata. It is written anew, as it will be then.
+    /// A metadata state found no space. It is written again later, in its then current form.
     pub(crate) fn state_given_up(&mut self, group: u64) {
         if self.checkpoint.stop != Stop::No {
             self.checkpoint.impatient_at = Some(self.clock.ticks());
@@ -380,7 +384,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The journal forgets what the manifest holds; replicas forget what the one before held.
+    /// The journal forgets the operations in the new manifest; replicas forget those in the previous one.
     fn manifest_in_force(&mut self) {
         let captured = std::mem::take(&mut self.checkpoint.captured);
         let settled: Vec<_> = self.checkpoint.settled.drain(..).collect();
@@ -406,7 +410,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 }
 
-/// The metadata group has its state in a file of its own; the entry says of which operation.
+/// The metadata group has its state in a separate file; the entry contains only its op.
 fn metadata_entry(group: u64, anchor: ng_storage::record::RecordHeader, passed_over: u64) -> GroupEntry {
     GroupEntry {
         group,
@@ -428,13 +432,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_settled_by_a_manifest_collected_after_it_once_its_files_are_gone() {
+    fn an_end_is_settled_by_a_later_manifest_once_its_files_are_deleted() {
         let (mut ended, none) = (EndedGroups::default(), BTreeSet::new());
         ended.unsettled.insert(1);
         ended.collected();
         ended.unsettled.insert(2);
         ended.given_up();
-        assert_eq!(ended.take_settled(&none), none, "nothing came into force");
+        assert_eq!(ended.take_settled(&none), none, "no manifest is in force");
         ended.collected();
         ended.unsettled.insert(3);
         assert_eq!(ended.take_settled(&BTreeSet::from([2])), BTreeSet::from([1]), "2 has files, 3 is named");

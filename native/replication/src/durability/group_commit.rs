@@ -1,25 +1,25 @@
-//! When a block of the journal waits for company before it is written.
+//! Group commit: decides when an idle journal delays its next block to gather more records.
 //!
-//! Clients that were answered together ask again together, one after the other. If the first of them took the
-//! journal at once, the others would wait for its sync and then need one of their own: with a few clients
-//! every second sync would be for one record. So an idle journal expects as many records as were under way
-//! when its last sync ended, and gives them as long as a sync takes: nobody waits longer than behind a sync
-//! that began a moment before, and whoever stays away is expected once.
+//! Clients that were answered together send their next requests together, one after another. If the first of
+//! them took the journal at once, the others would wait for its sync and then need another one: with a few
+//! clients every second sync would be for one record. So an idle journal expects as many records as were in
+//! progress when its last sync ended, and waits for them for at most the duration of a sync. No record waits
+//! longer than after a sync that began a moment earlier, and a client that stays away is expected only once.
 
 use std::time::Duration;
 
 use ng_io::Instant;
 
-/// Among so many records the cost of a sync is small: no more are waited for.
+/// Maximum records to wait for, because with more of them the share of each in a sync is small.
 const COMPANY_MAX: usize = 8;
 
-/// A sync that takes less is cheaper than a timer.
+/// Shorter syncs are cheaper than a timer.
 const PATIENCE_MIN: Duration = Duration::from_micros(40);
 
-/// A disk this slow has other troubles than the number of its syncs.
+/// Maximum wait, because a slower disk does not get faster by fewer syncs.
 const PATIENCE_MAX: Duration = Duration::from_millis(1);
 
-/// How many records are expected, and how long they are waited for.
+/// Number of expected records, and the end of the wait.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
     expected: usize,
@@ -27,13 +27,13 @@ pub(crate) struct GroupCommit {
 }
 
 impl GroupCommit {
-    /// A sync has ended while so many records were under way, those included that it made durable.
+    /// A sync has ended. `under_way` counts the records in progress, including those that it made durable.
     pub(crate) fn durable(&mut self, under_way: usize) {
         self.expected = under_way.min(COMPANY_MAX);
     }
 
-    /// Whether an idle journal with so many `waiting` records goes on waiting at `now`; its syncs take as
-    /// long as `patience`.
+    /// Returns true if an idle journal with `waiting` records waits longer at `now`. `patience` is the
+    /// duration of its syncs.
     pub(crate) fn holds(&mut self, waiting: usize, patience: Duration, now: Instant) -> bool {
         if !(1..self.expected).contains(&waiting) || patience < PATIENCE_MIN {
             self.until = None;
@@ -47,7 +47,7 @@ impl GroupCommit {
         false
     }
 
-    /// When what waits stops waiting.
+    /// End of the wait.
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         self.until
     }
@@ -61,7 +61,7 @@ mod tests {
     const NOW: Instant = Instant::from_nanos(1_000_000);
 
     #[test]
-    fn a_block_waits_for_as_many_as_were_under_way() {
+    fn a_block_waits_for_as_many_records_as_were_in_progress() {
         let mut group_commit = GroupCommit::default();
         assert!(!group_commit.holds(1, SYNC, NOW), "nobody is expected yet");
         group_commit.durable(3);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_away_is_waited_for_once() {
+    fn a_client_that_stays_away_is_waited_for_once() {
         let mut group_commit = GroupCommit::default();
         group_commit.durable(4);
         assert!(group_commit.holds(1, SYNC, NOW));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_quick_disk_nor_a_crowd_is_waited_for_long() {
+    fn neither_a_quick_disk_nor_many_records_cause_a_long_wait() {
         let mut group_commit = GroupCommit::default();
         group_commit.durable(1_000);
         assert!(!group_commit.holds(1, PATIENCE_MIN / 2, NOW));

@@ -1,24 +1,24 @@
-//! Where the journal and the manifest have what a group must not forget.
+//! Positions in journal and manifest of the records that a group must not lose.
 
 use std::collections::VecDeque;
 
 use ng_vsr::Position;
 use ng_wire::replica::Op;
 
-/// What the disk of this shard has of a group.
+/// Durable records of a group on this shard.
 #[derive(Debug)]
 pub(crate) struct GroupRecords {
-    /// The block that says that what was recovered, or founded, is there for good.
+    /// The block whose sync makes the recovered or founded state durable.
     recovered_block: u64,
-    /// The block of the group's last record of a view: what it promised there must never be forgotten.
+    /// The block of the group's last view record. It contains a promise, which must never be lost.
     promise_block: u64,
-    /// The blocks of what the replica appended and is not known to be synced.
+    /// Positions and blocks of appended records that are not known to be synced.
     appended: VecDeque<(Position, u64)>,
-    /// Up to where a manifest in force has the state.
+    /// Op of the state in the manifest that is in force.
     checkpointed: Op,
-    /// Up to where a start has the state: from that manifest, or from a state that was taken over since.
+    /// Op of the state that a start would have: from that manifest, or from a later install.
     kept: Op,
-    /// What stands behind this op is kept for a node that fetches the state as of it.
+    /// The log after this op is retained for a node that fetches the state at it.
     kept_behind: Option<Op>,
 }
 
@@ -35,7 +35,7 @@ impl GroupRecords {
         }
     }
 
-    /// What the group begins with is in this block.
+    /// Sets the block that makes the initial state durable.
     pub(crate) const fn set_recovered_block(&mut self, block: u64) {
         self.recovered_block = block;
     }
@@ -44,24 +44,24 @@ impl GroupRecords {
         self.promise_block
     }
 
-    /// A record of a view is in this block.
+    /// Sets the block of the last view record.
     pub(crate) const fn set_promise_block(&mut self, block: u64) {
         self.promise_block = block;
     }
 
-    /// The replica's record at a position is in this block of the journal, which is synced up to `synced`.
+    /// Notes that the record at a position is in `block`; the journal is synced up to `synced`.
     pub(crate) fn appended(&mut self, position: Position, block: u64, synced: u64) {
         while self.appended.front().is_some_and(|(_, block)| *block <= synced) {
             self.appended.pop_front();
         }
         debug_assert!(
             self.appended.back().is_none_or(|last| *last <= (position, block)),
-            "records come in the order of their positions"
+            "records arrive in the order of their positions"
         );
         self.appended.push_back((position, block));
     }
 
-    /// The block that must be synced for everything up to a position to be.
+    /// The block whose sync makes all records up to a position durable.
     pub(crate) fn block_of(&self, position: Position) -> u64 {
         if position == Position::RECOVERED {
             return self.recovered_block;
@@ -70,18 +70,18 @@ impl GroupRecords {
         found.map_or(0, |(_, block)| *block)
     }
 
-    /// Up to where a start has the state.
+    /// Op of the state that a start would have.
     pub(crate) const fn kept(&self) -> Op {
         self.kept
     }
 
-    /// A state of another replica was taken over, and is to be written to the journal.
+    /// A state of another replica was installed and is being appended to the journal.
     pub(crate) const fn install(&mut self, op: Op) {
         self.kept = op;
     }
 
-    /// A manifest is in force that has the state as of `op`. Returns up to where the journal may forget, if
-    /// that is news.
+    /// A manifest with the state at `op` is in force. Returns the op up to which the journal may forget, if
+    /// it has advanced.
     pub(crate) fn checkpoint(&mut self, op: Op) -> Option<Op> {
         if op <= self.checkpointed {
             return None;
@@ -91,8 +91,8 @@ impl GroupRecords {
         Some(self.released())
     }
 
-    /// Keeps what stands behind an op, or nothing any more. Returns up to where the journal may forget, if
-    /// that changed.
+    /// Sets or clears the op after which the log is retained. Returns the op up to which the journal may
+    /// forget, if that changed.
     pub(crate) fn keep_behind(&mut self, op: Option<Op>) -> Option<Op> {
         if op == self.kept_behind {
             return None;

@@ -1,4 +1,4 @@
-//! The journal of a shard with its files, and what waits for its syncs.
+//! The journal of a shard with its files, and the messages that wait for its syncs.
 
 use std::collections::VecDeque;
 
@@ -13,30 +13,30 @@ use crate::durability::after_sync::AfterSync;
 use crate::durability::group_commit::GroupCommit;
 use crate::group::Body;
 
-/// What the disk says when it is full.
+/// Error number of a full disk.
 pub(crate) const ENOSPC: i32 = 28;
 
-/// Something that waits for the journal.
+/// An item that waits for a sync.
 #[derive(Debug)]
 pub(crate) enum Waits {
-    /// A message for another replica, or for the own one.
+    /// A message for another replica, or for this one.
     Message { group: u64, to: u8, message: Box<Message>, body: Option<Body> },
-    /// The files of a group that has ended.
+    /// The files of an ended group, which are then deleted.
     Removal { group: u64 },
 }
 
-/// What the journal says that concerns others.
+/// Reports of the journal to other components.
 #[derive(Debug)]
 pub(crate) enum Report {
-    /// It has this many files now, which the superblock is to count.
+    /// The journal has this many files now; the superblock must record it.
     Enlist { files: u32 },
-    /// A stored record cannot be read any more.
+    /// A stored record is unreadable.
     Damaged { group: u64, op: u64 },
-    /// A write or a sync failed: nothing that is not synced yet can be trusted.
+    /// A write or a sync failed, so unsynced bytes cannot be trusted.
     Fatal(JournalFault),
 }
 
-/// The journal that all groups of a shard write to.
+/// The journal that all groups of a shard share.
 #[derive(Debug)]
 pub(crate) struct ShardJournal<E: Environment> {
     core: PrepareJournal,
@@ -44,18 +44,17 @@ pub(crate) struct ShardJournal<E: Environment> {
     effects: Vec<journal::Effect>,
     reports: VecDeque<Report>,
     group_commit: GroupCommit,
-    /// The first block of this life: whatever was recovered lies before it.
+    /// First block of this run; all recovered records are before it.
     first_block: u64,
-    /// Since when there is nothing to write; a mark is written when that lasts.
+    /// Start of the current idle period, after which a mark is written.
     quiet_since: Option<Ticks>,
     synced: AfterSync<Waits>,
-    /// Messages that promise something: each waits until a later block vouches for the promise, then for its
-    /// own block.
+    /// Messages with a promise: each waits until a later block proves the promise, then for its own block.
     proven: AfterSync<(u64, Waits)>,
 }
 
 impl<E: Environment> ShardJournal<E> {
-    /// A journal that goes on where the one before ended; `first_block` is the next that it writes.
+    /// Continues the journal of the last run; `first_block` is its next block.
     pub(crate) fn new(
         core: PrepareJournal,
         shell: JournalShell<E>,
@@ -75,12 +74,12 @@ impl<E: Environment> ShardJournal<E> {
         }
     }
 
-    /// The core, to be asked.
+    /// The core, read-only.
     pub(crate) const fn core(&self) -> &PrepareJournal {
         &self.core
     }
 
-    /// The core, for a bug that is planted in it.
+    /// The core, to plant a bug.
     pub(crate) const fn core_mut(&mut self) -> &mut PrepareJournal {
         &mut self.core
     }
@@ -89,7 +88,7 @@ impl<E: Environment> ShardJournal<E> {
         self.first_block
     }
 
-    /// How large its blocks were, and how long their syncs took.
+    /// Sizes of blocks and durations of syncs.
     pub(crate) const fn measured(&self) -> &Measured {
         self.shell.measured()
     }
@@ -98,7 +97,7 @@ impl<E: Environment> ShardJournal<E> {
         self.core.append(header, body)
     }
 
-    /// A later block shall vouch for this one.
+    /// Requires that a later block proves this one.
     pub(crate) fn prove(&mut self, block: u64) {
         self.core.prove(block);
     }
@@ -117,7 +116,7 @@ impl<E: Environment> ShardJournal<E> {
         self.shell.read_body(driver, located, token);
     }
 
-    /// Takes a completion; gives it back if it is not of the journal.
+    /// Takes a completion; returns it if it belongs to another component.
     pub(crate) fn complete(&mut self, driver: &mut E::Driver, completion: Completion) -> Option<Completion> {
         if !self.shell.owns(&completion) {
             return Some(completion);
@@ -128,14 +127,14 @@ impl<E: Environment> ShardJournal<E> {
         None
     }
 
-    /// Whether [`ShardJournal::perform`] has something to do that is not to wait for company.
+    /// [`ShardJournal::perform`] has work that need not wait for more records.
     pub(crate) const fn has_effects(&self) -> bool {
         !self.effects.is_empty()
     }
 
-    /// Performs what the core asks for, and starts its next block, unless that waits for company. In this
-    /// order: what has just become durable says how much company there is. Where segments wait for space
-    /// (`leaves_space`) the journal does not grow.
+    /// Performs the effects of the core, then starts its next block, unless group commit delays it. This
+    /// order is necessary because the completed sync determines how many records are expected. If segments
+    /// wait for space (`leaves_space`), the journal does not grow.
     pub(crate) fn perform(&mut self, driver: &mut E::Driver, leaves_space: bool, now: Instant) {
         self.perform_effects(driver, leaves_space);
         let patience = self.shell.measured().recent_sync();
@@ -145,7 +144,7 @@ impl<E: Environment> ShardJournal<E> {
         }
     }
 
-    /// What it says that concerns others, oldest first.
+    /// Next report to other components, oldest first.
     pub(crate) fn next_report(&mut self) -> Option<Report> {
         self.reports.pop_front()
     }
@@ -175,8 +174,8 @@ impl<E: Environment> ShardJournal<E> {
         }
     }
 
-    /// A journal that grew would take what a purge frees before messages are written there, and grow again
-    /// because they are not. It needs two files to go on at all.
+    /// Refuses growth of the journal. It would otherwise consume the space that a purge frees before messages
+    /// are written there, and grow again because they are not. It needs two files to work at all.
     fn refuse_growth(&mut self) {
         if self.core.files() < journal::FILES_MIN {
             return;
@@ -187,15 +186,14 @@ impl<E: Environment> ShardJournal<E> {
         }
     }
 
-    /// Holds something until a block is synced, and a promise that it makes until the block `promised` is
-    /// vouched for by a later one; gives it back if nothing is to be waited for. [`ShardJournal::release`]
-    /// gives back the others.
+    /// Holds an item until a block is synced. An item with a promise first waits until a later block proves
+    /// block `promised`. Returns the item if it need not wait; [`ShardJournal::release`] returns it later.
     pub(crate) fn hold(&mut self, block: u64, promised: u64, waits: Waits) -> Option<Waits> {
         let (block, waits) = self.proven.until(promised, (block, waits))?;
         self.synced.until(block, waits)
     }
 
-    /// The next of what was held that has to wait no longer.
+    /// Next item that no longer waits.
     pub(crate) fn release(&mut self) -> Option<Waits> {
         while let Some((block, waits)) = self.proven.next() {
             if let Some(waits) = self.synced.until(block, waits) {
@@ -205,8 +203,8 @@ impl<E: Environment> ShardJournal<E> {
         self.synced.next()
     }
 
-    /// Asks for a mark when there was nothing to write for `patience`: then a crash leaves nothing unproven.
-    /// Returns whether it did.
+    /// Requests a mark after an idle time of `patience`, so that a crash leaves no block unproven. Returns
+    /// true if it did.
     pub(crate) fn leave_mark_when_quiet(&mut self, now: Ticks, patience: Ticks) -> bool {
         if !self.core.wants_mark() {
             self.quiet_since = None;
@@ -221,12 +219,12 @@ impl<E: Environment> ShardJournal<E> {
         is_due
     }
 
-    /// When a mark is due that waits for `patience`.
+    /// Time at which a mark is due after an idle time of `patience`.
     pub(crate) fn mark_deadline(&self, patience: Ticks) -> Option<Ticks> {
         self.quiet_since.map(|since| since + patience)
     }
 
-    /// When a block stops waiting for company.
+    /// Time at which a delayed block is started.
     pub(crate) const fn block_deadline(&self) -> Option<Instant> {
         self.group_commit.deadline()
     }

@@ -1,7 +1,7 @@
-//! The journal of the shard: what is written to it, what waits for its sync, and how a start reads it.
+//! The journal of the shard: records written to it, messages that wait for its sync, and recovery from it.
 //!
-//! Start with [`append`], which connects replicas and journal; [`after_sync`] holds back each message that
-//! vouches for bytes that are not synced. The bytes themselves are made in `ng_storage::journal`.
+//! Start with [`append`], which connects replicas and journal. [`after_sync`] holds back each message until
+//! the bytes it depends on are synced. `ng_storage::journal` encodes the bytes.
 
 pub(crate) mod after_sync;
 pub(crate) mod append;

@@ -1,4 +1,4 @@
-//! Bodies that are not in memory any more: read back from the journal, a few at a time.
+//! Reads bodies that memory no longer has back from the journal, a few at a time.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,24 @@ use crate::durability::journal::Waits;
 use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
-/// Reads under way at a time.
+/// Maximum concurrent reads.
 const READS_MAX: usize = 4;
 
-/// Reads that wait for one of those. Beyond, what only another node wants is dropped: it will ask again.
+/// Maximum queued reads. Beyond this, reads for other nodes are dropped, because they will ask again.
 const WANTED_MAX: usize = 1024;
 
-/// How often a body is read before it counts as damaged: some disks fail a read once.
+/// Attempts before a body counts as damaged, because some disks fail a read once.
 const ATTEMPTS: u8 = 3;
 
-/// Tokens that reading uses, from the first it was given.
+/// Number of driver tokens for reads, from the first given one.
 pub(crate) const READ_TOKENS: u64 = READS_MAX as u64;
 
-/// What a body is read for.
+/// Purpose of a read.
 #[derive(Debug)]
 pub(crate) enum Purpose {
-    /// The operation was handed out for execution.
+    /// To execute the operation.
     Execute,
-    /// A message carries it, once a block is synced.
+    /// To send it with a message, once a block is synced.
     Send { to: u8, block: u64, message: Box<Message> },
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Wanted {
     group: u64,
     header: PrepareHeader,
     purpose: Purpose,
-    /// How often it was read in vain.
+    /// Failed attempts.
     failed: u8,
 }
 
-/// What is read, and what is to be read.
+/// Reads in progress and queued.
 #[derive(Debug)]
 pub(crate) struct Reads {
     first_token: u64,
@@ -54,8 +54,7 @@ impl Reads {
         Self { first_token, wanted: VecDeque::new(), under_way: [const { None }; READS_MAX] }
     }
 
-    /// Wants a body. Returns whether it will be read: a message for another node is dropped when too many
-    /// wait.
+    /// Queues a read. Returns false if it was dropped: a read for another node, when too many wait.
     #[must_use]
     pub(crate) fn want(&mut self, group: u64, header: PrepareHeader, purpose: Purpose) -> bool {
         let known = |wanted: &Wanted| {
@@ -102,7 +101,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                     self.journal.read_body(driver, &located, token);
                     self.reads.under_way[place] = Some((wanted, located));
                 }
-                // Relocated just now: the copy is not written yet, and the old one may be overwritten.
+                // The record was just relocated: its copy is not written yet, and the old one may be
+                // overwritten.
                 Some(_) => self.reads.wanted.push_back(wanted),
                 None => self.unreadable(&wanted),
             }
@@ -120,7 +120,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             self.found(wanted, Self::share(bytes));
             return;
         }
-        // While it was read its file may have been freed and written anew: then it is elsewhere by now.
+        // The file may have been freed and reused during the read; then the record has moved.
         let moved = self.journal.core().locate(wanted.group, wanted.header.op.0);
         wanted.failed += 1;
         if moved.is_some_and(|moved| moved.position != located.position) || wanted.failed < ATTEMPTS {
@@ -134,7 +134,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let Wanted { group: id, header, purpose, .. } = wanted;
         match purpose {
             Purpose::Execute => {
-                // A state may have taken its place while it was read.
+                // A state may have replaced the operation during the read.
                 if let Some(group) =
                     self.groups.get_mut(&id).filter(|group| header.op > group.execution.executed())
                 {
@@ -148,7 +148,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// What is executed stays handed out: it goes on when the replica has repaired the operation.
+    /// An operation in execution stays queued: it continues when the replica has repaired the body.
     fn unreadable(&mut self, wanted: &Wanted) {
         let PrepareHeader { op, checksum, .. } = wanted.header;
         let wanted_here = self.groups.get(&wanted.group).is_some_and(|group| op > group.replica.commit_min());

@@ -1,4 +1,4 @@
-//! From what lies on the disk to groups that speak.
+//! Recovery: opens the groups of a shard from its manifest and its journal.
 
 use std::collections::BTreeMap;
 
@@ -44,76 +44,76 @@ use crate::segments::retention::Retention;
 use crate::segments::store::ShardSegments;
 use crate::transfer::receive::Transfers;
 
-/// The epoch of the configuration that every group begins with.
+/// Epoch of the configuration with which every group begins.
 pub const FIRST_EPOCH: u32 = 1;
 
-/// What all groups of a shard are held to.
+/// Limits of all groups of a shard.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupLimits {
-    /// Of each log.
+    /// Limits of each log.
     pub log: Limits,
-    /// Of the metadata group's client table.
+    /// Limits of the metadata group's client table.
     pub clients: ClientLimits,
-    /// Of each partition.
+    /// Limits of each partition.
     pub partition: PartitionLimits,
 }
 
-/// What a shard's log is made from.
+/// Parts from which a shard's log is made.
 #[derive(Debug)]
 pub struct LogParts<E: Environment, M> {
-    /// Who it is.
+    /// Identity of the shard.
     pub identity: LogIdentity,
-    /// Bounds.
+    /// Limits of the groups.
     pub limits: GroupLimits,
-    /// The shard's directory, opened.
+    /// The shard's directory, opened and recovered.
     pub shard: OpenedShard<E>,
-    /// Where everything lies.
+    /// Paths of the data directory.
     pub home: Home,
-    /// Bounds of the journal.
+    /// Limits of the journal.
     pub journal_limits: JournalLimits,
-    /// Bounds of the segments.
+    /// Limits of the segments.
     pub store_limits: StoreLimits,
-    /// Segments that stay open.
+    /// Maximum open segment files.
     pub files_max: usize,
-    /// Whether the file system lets files bypass the page cache.
+    /// The file system supports direct I/O, which bypasses the page cache.
     pub direct: bool,
     /// Milliseconds between two manifests.
     pub checkpoint_period: Ticks,
-    /// The state that the metadata group's entry speaks of.
+    /// The state of the metadata to which the manifest's entry refers.
     pub metadata_state: Option<MetadataState>,
     /// Groups that this shard must have, with the epoch of their configuration.
     pub expected: Vec<(u64, u32)>,
-    /// Whether the groups that must be there and are not are founded now. Else their directory was lost.
+    /// Missing expected groups are founded now. If false, they are missing because their directory was lost.
     pub founding: bool,
-    /// Never zero, and another in each life of the node, also after its disk was wiped.
+    /// Differs in each run of the node, even after its disk was wiped; never zero.
     pub nonce: u64,
     /// The metadata machine, empty.
     pub metadata: M,
-    /// The first of [`LogParts::tokens`] tokens that nobody else uses with the driver, behind those of the
-    /// journal.
+    /// First of the [`LogParts::tokens`] driver tokens that are reserved for this log. They follow those of
+    /// the journal.
     pub first_token: u64,
 }
 
-/// Why a shard's log does not start.
+/// Reason why a shard's log does not start.
 #[derive(Debug, Error)]
 pub enum LogRefusal {
-    /// The state that the manifest speaks of is not one.
+    /// The state to which the manifest refers is malformed.
     #[error("the state of group {0:016x} cannot be read")]
     State(u64),
-    /// Numbers of the configuration contradict each other.
+    /// Limits contradict each other.
     #[error("the limits of the groups contradict each other")]
     Limits,
 }
 
 impl<E: Environment, M> LogParts<E, M> {
-    /// How many tokens a log uses besides those of its journal.
+    /// Number of driver tokens that a log uses, in addition to those of its journal.
     #[must_use]
     pub const fn tokens(store_limits: &StoreLimits) -> u64 {
         1 + store_lanes(store_limits) as u64 + READ_TOKENS
     }
 }
 
-/// What writes the manifests of a journal whose superblock is open already.
+/// The manifest writer and its shell, with the superblock that is already open.
 fn manifest_parts(
     first_token: u64,
     home: ShardHome,
@@ -126,7 +126,7 @@ fn manifest_parts(
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Goes on where the files end.
+    /// Continues at the end of the recovered files.
     pub fn start(parts: LogParts<E, M>, driver: &E::Driver) -> Result<Self, LogRefusal> {
         Self::start_with(parts, driver, Planted::default())
     }
@@ -139,7 +139,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let LogParts { identity, limits, mut shard, store_limits, .. } = parts;
         let closed = shard.recovered.closed();
         let mut found = shard.recovered.take_groups();
-        // A node of its own drops what was never proven, and has refused anything worse.
+        // Without other nodes, recovery drops unproven records, because they were never acknowledged, and
+        // refuses to start for any other loss.
         let mut losses = if identity.nodes > 1 { shard.recovered.losses() } else { Vec::new() };
         planted.deny_damage(&mut found, &mut losses);
         let entries = std::mem::take(&mut shard.entries);
@@ -163,7 +164,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         };
         let mut log = Self::resting((identity, limits, parts.metadata), shard, files, driver, planted);
         if log.life.identity.nodes > 1 {
-            // What was promised in the lives before may lie in blocks that nothing vouches for yet.
+            // Blocks without a later block may contain promises of earlier runs. So a later block must prove
+            // that they existed.
             log.journal.prove(log.journal.first_block());
         }
         let mut found: BTreeMap<u64, RecoveredGroup> =
@@ -189,7 +191,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Ok(log)
     }
 
-    /// A log that has no group yet; its journal goes on where it ended.
+    /// A log without groups; its journal continues where the last run ended.
     fn resting(
         (identity, limits, metadata): (LogIdentity, GroupLimits, M),
         shard: OpenedShard<E>,
@@ -255,7 +257,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let skipped = birth.offsets_skipped;
         let (machine, clients) =
             self.machine(id, sources.state.as_ref(), skipped).ok_or(LogRefusal::State(id))?;
-        // The open record may be among what was lost, or be one that cannot be read.
+        // The open record may be lost or unreadable.
         let known = sources.is_known() && (skipped == 0 || sources.is_opened());
         let directory = sources.directory(&setup, birth.founding, clients);
         let mut effects = Effects::default();
@@ -278,7 +280,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Ok(())
     }
 
-    /// The machine of a group with what was kept of it, and the client table of the metadata group.
+    /// The machine of a group with its retained state, and the client table of the metadata group.
     fn machine(
         &mut self,
         id: u64,
@@ -301,7 +303,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.metadata.install(&machine).then_some((Machine::Metadata, Some(clients)))
     }
 
-    /// Writes that a group begins here; returns the block it is in.
+    /// Appends the record that opens a group; returns its block.
     fn append_open(&mut self, id: u64, epoch: u32, blank: bool) -> u64 {
         let body =
             OpenBody { blank, replicas: (0..self.life.identity.nodes).map(u128::from).collect() }.encode();
@@ -316,12 +318,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 }
 
-/// Lanes of the store's shell: those that write, then those that read.
+/// Lanes of the store's shell: first those that write, then those that read.
 const fn store_lanes(limits: &StoreLimits) -> usize {
     limits.lanes as usize + READERS as usize
 }
 
-/// What a log works with on the disk, besides its journal.
+/// Disk components of a log, except its journal.
 struct LogFiles<E> {
     nonce: u64,
     journal_limits: JournalLimits,
@@ -329,34 +331,35 @@ struct LogFiles<E> {
     segments: ShardSegments<E>,
     manifest_token: u64,
     checkpoint_period: Ticks,
-    /// The operation of the metadata's state that the manifest in force speaks of.
+    /// Op of the metadata state to which the current manifest refers.
     state: Option<Op>,
 }
 
 fn owner_of<E: Environment>(shard: &OpenedShard<E>, has_peers: bool) -> StoreOwner {
     let superblock = &shard.superblock;
-    // What goes to the trash is named by it: incarnations begin anew with each epoch.
+    // Names in the trash contain this number. The epoch is part of it, because incarnations restart with each
+    // epoch.
     let incarnation = u64::from(superblock.epoch) << 32 | superblock.incarnation;
     StoreOwner { node: superblock.node, shard: superblock.shard, incarnation, has_peers }
 }
 
-/// How the groups of this start come to be.
+/// Values that all groups of this start share.
 pub(crate) struct Birth {
     pub(crate) founding: bool,
     pub(crate) nonce: u64,
-    /// By each partition, for a loss that was accepted.
+    /// Offsets that each partition skips, because an operator accepted a loss.
     pub(crate) offsets_skipped: u64,
 }
 
-/// What is known of a group.
+/// Recovered data of a group.
 pub(crate) struct Sources<'a> {
     found: Option<RecoveredGroup>,
-    /// The newest state that was kept, by the manifest or by an install record.
+    /// Newest retained state, from the manifest or an install record.
     state: Option<InstallBody>,
     losses: &'a [Loss],
 }
 
-/// The newer of what the manifest and the last install record say.
+/// The newer of the states in the manifest and in the last install record.
 fn kept_state(
     found: Option<&RecoveredGroup>,
     entry: Option<GroupEntry>,
@@ -378,10 +381,10 @@ fn kept_state(
 }
 
 impl Sources<'_> {
-    /// Nothing: the group begins now.
+    /// No data: the group begins now.
     pub(crate) const NOTHING: Self = Sources { found: None, state: None, losses: &[] };
 
-    /// What the segments of a partition must hold.
+    /// Contents that the segments of a partition must have.
     fn vouched(&self) -> Option<Vouched> {
         let entry = GroupEntry::from_bytes(&self.state.as_ref()?.state).ok()?;
         Some(Vouched::of(entry))
@@ -395,15 +398,15 @@ impl Sources<'_> {
         self.found.as_ref().is_some_and(|found| found.open.is_some())
     }
 
-    /// Reads the records to the replica, in an order that means the same as that in which they were written:
-    /// of all view records the last that took a log over counts, and the last of all.
+    /// Replays the records to the replica. The order differs from that of writing but has the same result:
+    /// among view records, only the last that replaced a log and the last of all count.
     fn directory(&self, setup: &Setup, founding: bool, clients: Option<ClientTable>) -> Directory {
         let open = self.found.as_ref().and_then(|found| found.open.as_ref());
         let founded = match open {
             Some(open) => !open.blank,
             None => founding || self.state.is_some(),
         };
-        // A node of its own promised nothing to anybody.
+        // A node without others has made no promise to another node.
         let unsworn = setup.replicas > 1 && self.may_have_lost_a_promise();
         let mut recovery = Recovery::new(setup, founded && !unsworn);
         recovery.names(View(self.found.as_ref().map_or(0, RecoveredGroup::highest_view)));
@@ -438,9 +441,9 @@ impl Sources<'_> {
         recovery.finish()
     }
 
-    /// Whether a view that this replica promised to take no part below may be lost: then it promises nothing
-    /// until others told it the view. What was never proven was never promised, and what was lost before the
-    /// last log was taken over was no later promise.
+    /// The replica may have lost its promise to ignore views below some number. It then makes no new promise
+    /// until others report the view. Unproven records contained no promise, because a promise leaves only
+    /// after its proof; and the last replacement of the log supersedes earlier promises.
     fn may_have_lost_a_promise(&self) -> bool {
         let found = self.found.as_ref();
         let log_time = found.and_then(|found| found.log.as_ref()).map_or(0, |(header, _)| header.request);
@@ -450,8 +453,8 @@ impl Sources<'_> {
         named || vote > log || self.losses.iter().any(|loss| loss.proven && loss.last > log_time)
     }
 
-    /// Reports what is lost among these blocks. A node of its own has accepted what was not proven, and
-    /// refused the rest.
+    /// Reports the losses among these blocks. A node without others has dropped the unproven ones and refused
+    /// to start with the rest.
     fn report_losses(&self, recovery: &mut Recovery, from: u64, through: u64) {
         for loss in self.losses.iter().filter(|loss| (from..=through).contains(&loss.last)) {
             recovery.lost(if loss.proven { Tail::Damaged } else { Tail::Unproven });
@@ -459,8 +462,8 @@ impl Sources<'_> {
     }
 }
 
-/// The last view that a replica may have promised to take no part below, if it is later than that of its log.
-/// A crash can lose the record of a view and leave prepares of it.
+/// The view below which a replica may have promised to take no part, if it is later than the view of its log.
+/// A crash can lose the record of a view and keep prepares of that view.
 fn last_promise(found: &RecoveredGroup, log_view: u64) -> Option<ViewRecord> {
     let prepared = found.prepares.iter().map(|found| found.header.view).max().unwrap_or(0);
     let vote = found.vote.as_ref().map(|(_, body)| view(body));

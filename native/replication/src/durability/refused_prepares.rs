@@ -1,6 +1,6 @@
-//! Prepares of other nodes for which the journal had no room: asked for again once it has, for what was lost
-//! on the way is asked for only when a timer is due. A log that takes in a pipeline faster than the journal
-//! frees files goes on at the pace of the journal then, not of the timer.
+//! Prepares of other nodes that the journal had no room for. The replica requests them again as soon as there
+//! is room; otherwise it would wait for a timer, as for a lost frame. So a log that receives prepares faster
+//! than the journal frees files proceeds at the speed of the journal and not of the timer.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use ng_wire::replica::Op;
 use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
-/// The oldest prepare of each group that was turned away.
+/// The oldest refused prepare of each group.
 #[derive(Debug, Default)]
 pub(crate) struct RefusedPrepares {
     oldest: BTreeMap<u64, Prepare>,
@@ -33,7 +33,7 @@ impl RefusedPrepares {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Tells the replicas for whose prepares there is room now.
+    /// Notifies the replicas for whose prepares there is room now.
     pub(crate) fn ask_for_refused_prepares(&mut self) {
         if self.peers.refused.oldest.is_empty() {
             return;

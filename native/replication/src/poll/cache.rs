@@ -1,5 +1,5 @@
-//! Batches that were executed or read last, in memory: a poll behind the newest batch, or one that goes
-//! through a large batch bit by bit, asks no disk, and no batch is verified twice.
+//! Cache of recently executed or read batches. A consumer close to the newest batch, or one that reads a
+//! large batch in small polls, needs no disk read, and no batch is verified twice.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -13,36 +13,36 @@ use ng_wire::batch::{BatchHeader, BatchRefusal, verify};
 use crate::group::Body;
 use crate::poll::request::PollPart;
 
-/// What an entry costs besides its bytes, about.
+/// Approximate overhead of an entry in bytes.
 const ENTRY_BYTES: usize = 512;
 
-/// What is kept of batches that were just executed, and at most a quarter of all. Who reads behind the
-/// producers needs the last ones only, and each lies in memory of its own: a page that nobody had before
-/// costs more than to receive and to write what is put into it.
+/// Maximum bytes of executed batches, further limited to a quarter of the cache. Consumers close to the
+/// producers need only the newest. Each batch has its own memory, and touching a fresh page costs more than
+/// to receive and write its contents.
 const TAIL_BYTES_MAX: usize = 64 << 20;
 
-/// What nobody has used for so many calls of [`PollCache::age`] is freed.
+/// Calls of [`PollCache::age`] without a use after which an entry is freed.
 const AGE_MAX: usize = 6;
 
-/// Where a piece begins: group, purge generation, base offset of its first batch. What has been at such a
-/// place once is there until a compaction is adopted, or is gone.
+/// Start of a piece: group, purge generation, base offset of its first batch. The messages at such a position
+/// change only when a compaction is adopted, or when they are deleted.
 type Key = (u64, u64, u64);
 
-/// Pieces of logs.
+/// Cached pieces of all groups.
 #[derive(Debug)]
 pub(crate) struct PollCache {
     kept: BTreeMap<Key, Kept>,
-    /// Those that were executed, and those that were read.
+    /// Executed pieces and read pieces have separate bounds.
     executed: Shelf,
     read: Shelf,
     uses: u64,
-    /// How many uses there had been at the last calls of [`PollCache::age`].
+    /// Value of `uses` at the last calls of [`PollCache::age`].
     ages: VecDeque<u64>,
-    /// Memory of reads that fell out of it, for other reads.
+    /// Buffers of evicted reads, to be reused by other reads.
     released: Vec<Buffer>,
 }
 
-/// Pieces that share a bound: those that were not used for longest go first.
+/// Pieces that share a bound; the least recently used are evicted first.
 #[derive(Debug, Default)]
 struct Shelf {
     by_use: BTreeSet<(u64, Key)>,
@@ -56,14 +56,14 @@ struct Kept {
     piece: Piece,
 }
 
-/// Successive batches of one group.
+/// Consecutive batches of one group.
 #[derive(Debug)]
 pub(crate) struct Piece {
     bytes: Shared,
     batches: Vec<Known>,
 }
 
-/// Bytes that answers may share.
+/// Bytes that answers share.
 #[derive(Debug)]
 enum Shared {
     Executed(Body),
@@ -74,18 +74,18 @@ enum Shared {
 struct Known {
     range: Range<usize>,
     base_offset: u64,
-    /// The offset of its last message, once every checksum of it was right.
+    /// Offset of its last message, once all its checksums are verified.
     verified: Option<u64>,
 }
 
 impl Piece {
-    /// A batch that was verified when it came.
+    /// A batch that was verified on arrival.
     pub(crate) fn executed(body: Body, base_offset: u64, last_offset: u64) -> Self {
         let known = Known { range: 0..body.len(), base_offset, verified: Some(last_offset) };
         Self { bytes: Shared::Executed(body), batches: vec![known] }
     }
 
-    /// What was read from a disk and is verified when it is taken.
+    /// Batches from a disk; they are verified on first use.
     pub(crate) fn read(found: &mut FoundBatches) -> Self {
         let buffer = std::mem::take(&mut found.buffer);
         let known = |range: &Range<usize>| {
@@ -96,7 +96,7 @@ impl Piece {
         Self { batches, bytes: Shared::Read(Arc::new(buffer)) }
     }
 
-    /// Whether it never left the memory.
+    /// The piece was never on a disk.
     const fn was_executed(&self) -> bool {
         matches!(self.bytes, Shared::Executed(_))
     }
@@ -106,7 +106,7 @@ impl Piece {
         self.batches.first().map_or(&[], |known| self.bytes.of(&known.range))
     }
 
-    /// Memory that it holds.
+    /// Bytes of memory that the piece holds.
     pub(crate) fn held(&self) -> usize {
         match &self.bytes {
             Shared::Executed(body) => body.footprint(),
@@ -114,8 +114,7 @@ impl Piece {
         }
     }
 
-    /// Takes what is wanted of its batches, up to that with the message of offset `until`; returns where in
-    /// it the next poll will go on.
+    /// Takes the wanted messages up to offset `until`. Returns the position at which the next poll continues.
     pub(crate) fn take(
         &mut self,
         selection: &mut Selection,
@@ -147,8 +146,8 @@ impl Piece {
 }
 
 impl Known {
-    /// What is proven of the batch. Where one message of it has rotted, the others are still taken, each by
-    /// its own checksum.
+    /// Verifies the batch once. If one message is damaged, the others are still usable, because each has its
+    /// own checksum.
     fn source(&mut self, batch: &[u8]) -> Source {
         if self.verified.is_none() {
             self.verified = verify(batch).ok().map(|verified| verified.last_offset);
@@ -177,12 +176,12 @@ impl Shared {
 }
 
 impl Shelf {
-    /// What goes next, if there is too much.
+    /// Next entry to evict, if the shelf exceeds its bound.
     fn surplus(&self) -> Option<Key> {
         self.by_use.first().filter(|_| self.bytes > self.bytes_max).map(|(_, oldest)| *oldest)
     }
 
-    /// What was last used by this use, or before.
+    /// Least recently used entry, if its last use is not after `use_`.
     fn unused_since(&self, use_: u64) -> Option<Key> {
         self.by_use.first().filter(|(used, _)| *used <= use_).map(|(_, oldest)| *oldest)
     }
@@ -202,14 +201,14 @@ impl PollCache {
         cache
     }
 
-    /// Holds at most so many bytes from now on.
+    /// Sets the bound in bytes.
     pub(crate) fn set_bytes_max(&mut self, bytes_max: usize) {
         self.executed.bytes_max = (bytes_max / 4).min(TAIL_BYTES_MAX);
         self.read.bytes_max = bytes_max - self.executed.bytes_max;
         self.shrink();
     }
 
-    /// Keeps a piece of a group.
+    /// Caches a piece of a group.
     pub(crate) fn keep(&mut self, group: u64, generation: u64, piece: Piece) {
         let Some(base_offset) = piece.batches.first().map(|known| known.base_offset) else { return };
         let key = (group, generation, base_offset);
@@ -223,7 +222,7 @@ impl PollCache {
         self.shrink();
     }
 
-    /// The piece that may have the message of an offset.
+    /// The piece that may contain the message at an offset.
     pub(crate) fn get(&mut self, group: u64, generation: u64, offset: u64) -> Option<&mut Piece> {
         let (from, to) = ((group, generation, 0), (group, generation, offset));
         let Self { kept, executed, read, uses, .. } = self;
@@ -236,12 +235,12 @@ impl PollCache {
         Some(&mut kept.piece)
     }
 
-    /// Forgets a group: it was purged, or is gone.
+    /// Removes a group, because it was purged or deleted.
     pub(crate) fn forget(&mut self, group: u64) {
         self.forget_between(group, 0, u64::MAX);
     }
 
-    /// Forgets what begins at these offsets of a group: a compaction has left other messages there.
+    /// Removes pieces that begin in this range of offsets, because a compaction has replaced their messages.
     pub(crate) fn forget_between(&mut self, group: u64, first: u64, last: u64) {
         let of_group = self.kept.range((group, 0, 0)..=(group, u64::MAX, u64::MAX)).map(|(key, _)| *key);
         let keys: Vec<Key> = of_group.filter(|(.., begins)| (first..=last).contains(begins)).collect();
@@ -250,13 +249,13 @@ impl PollCache {
         }
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory in use.
     pub(crate) const fn bytes(&self) -> usize {
         self.executed.bytes + self.read.bytes
     }
 
-    /// Frees what nobody has used for a minute; to be called every ten seconds. Returns how many bytes that
-    /// were.
+    /// Frees entries without a use for a minute. The caller calls it every ten seconds. Returns the number of
+    /// bytes freed.
     pub(crate) fn age(&mut self) -> usize {
         self.ages.push_back(self.uses);
         if self.ages.len() <= AGE_MAX {
@@ -270,7 +269,7 @@ impl PollCache {
         before - self.bytes()
     }
 
-    /// The memory of reads that fell out since this was asked last.
+    /// Buffers evicted since the last call.
     pub(crate) fn released(&mut self) -> impl Iterator<Item = Buffer> + '_ {
         self.released.drain(..)
     }
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first_and_the_bound_holds() {
+    fn the_least_recently_used_is_evicted_first_and_the_bound_holds() {
         let mut cache = PollCache::new(40_000);
         for base_offset in 0..3 {
             cache.keep(1, 0, piece(base_offset, 2000));
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_used_for_a_minute_goes() {
+    fn entries_without_use_for_a_minute_are_freed() {
         let mut cache = PollCache::new(400_000);
         (0..3).for_each(|base_offset| cache.keep(1, 0, piece(base_offset, 2_000)));
         for _ in 0..AGE_MAX {

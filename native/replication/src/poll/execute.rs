@@ -1,6 +1,6 @@
-//! Polls under way. Each is led from offset to offset: what is on the disk is read, what is not is in memory,
-//! and which of the two it is, is asked anew for each offset. So a batch that goes from the one to the other
-//! is met once.
+//! Polls in progress. A poll advances from offset to offset. For each one it checks again whether the message
+//! is on the disk or only in memory, so that a batch is returned once even if it moves to a segment
+//! meanwhile.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,31 +17,30 @@ use crate::outbox::Outgoing;
 use crate::poll::cache::{Piece, PollCache};
 use crate::poll::request::{Poll, PollPart, PollRefusal, PollStrategy, Polled};
 
-/// How often a poll looks again where it was told something was, before it is told to come again.
+/// Maximum consecutive lookups without a result before a poll is refused as busy.
 const TRIES_MAX: u8 = 4;
 
-/// A poll reads at least so much at a time, unless its budget of memory has no room for several.
+/// Read size in bytes, unless the memory budget is too small for several reads of this size.
 const PIECE_BYTES_MAX: usize = 1 << 20;
 
-/// The budget has room for so many pieces.
+/// Number of reads that fit into the memory budget.
 const PIECES: usize = 16;
 
-/// Bounds of the polls of a shard that wait for a disk.
+/// Limits of the polls of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollLimits {
-    /// How many there are at a time.
+    /// Maximum polls that wait for the disk.
     pub polls_max: usize,
-    /// Bytes that are read and not answered yet; further polls wait before they read.
+    /// Maximum bytes read for unanswered polls; further polls wait before they read.
     pub bytes_max: usize,
-    /// Bytes read at a time, where no single batch has more.
+    /// Bytes per read, unless a single batch is larger.
     pub piece_bytes: usize,
-    /// Bytes of batches that are kept in memory for those who poll next.
+    /// Maximum bytes of batches cached for later polls.
     pub cache_bytes: usize,
 }
 
 impl PollLimits {
-    /// Reads at most `bytes_max` bytes that are not answered yet, in pieces that leave room for several
-    /// polls.
+    /// Limits with a budget of `bytes_max` bytes for reads, in pieces that leave room for several polls.
     #[must_use]
     pub fn reading(bytes_max: usize) -> Self {
         let piece_bytes = (bytes_max / PIECES).clamp(64 * 1024, PIECE_BYTES_MAX);
@@ -55,15 +54,15 @@ impl Default for PollLimits {
     }
 }
 
-/// Polls that wait for a disk.
+/// Polls that wait for the disk.
 #[derive(Debug)]
 pub(crate) struct Polls {
     limits: PollLimits,
     under_way: BTreeMap<u64, Box<ActivePoll>>,
-    /// Those that have read nothing, because others hold the memory for reads.
+    /// Polls that have not read yet, because others use the budget for reads.
     waiting: VecDeque<Box<ActivePoll>>,
     asked: u64,
-    /// What they have read, and are to read.
+    /// Bytes read for polls, or reserved for reads in progress.
     bytes: usize,
     pub(crate) cache: PollCache,
 }
@@ -77,32 +76,32 @@ impl Default for Polls {
 }
 
 impl Polls {
-    /// Bytes that are read and not answered yet.
+    /// Bytes read for unanswered polls.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether a poll that holds `held` has to wait before it reads so much: others hold too much, and end
-    /// soon.
+    /// A poll that holds `held` bytes must wait before it reads `reading` more, because others exceed the
+    /// budget and will end soon.
     const fn is_crowded(&self, held: usize, reading: usize) -> bool {
         self.bytes > held && self.bytes + reading > self.limits.bytes_max
     }
 }
 
-/// What became of a read for a poll.
+/// Outcome of starting a read for a poll.
 #[derive(Debug)]
 enum Reading {
-    /// It is under way under this number.
+    /// The read is in progress under this number.
     Asked(u64),
-    /// Others hold the memory for it.
+    /// Other polls use the budget.
     Crowded,
-    /// The poll has messages, and there is no memory for more.
+    /// The poll has messages already, and there is no memory for more.
     Enough,
-    /// Too many polls are under way.
+    /// Too many polls are in progress.
     Full,
 }
 
-/// From where on messages are to be taken.
+/// Position of the first message.
 #[derive(Clone, Copy, Debug)]
 enum Begin {
     Known,
@@ -116,30 +115,30 @@ struct ActivePoll {
     ticket: Ticket,
     poll: Poll,
     generation: u64,
-    /// The last committed offset when it began.
+    /// Last committed offset when the poll began.
     until: u64,
-    /// The first offset that was not truncated then.
+    /// First offset that was not truncated when the poll began.
     first: u64,
     begin: Begin,
     selection: Selection,
-    /// How often segments had been replaced when its first messages were looked for.
+    /// Number of segment swaps when the first messages were located.
     swaps: u64,
     parts: Vec<PollPart>,
-    /// Bytes of what was read for it.
+    /// Bytes of the buffers from which it took messages.
     held: usize,
-    /// Bytes of what is being read for it.
+    /// Bytes of its read in progress.
     reading: usize,
-    /// The next batch alone has so many.
+    /// Bytes of the next batch, because it alone exceeds a normal read.
     larger: usize,
     tries: u8,
 }
 
-/// What a poll does next.
+/// Next action of a poll.
 #[derive(Debug)]
 enum Step {
     Read(Sought),
     End,
-    /// Refuse, unless there are messages to answer with.
+    /// Refuse, unless the poll has messages to return.
     Refuse(PollRefusal),
 }
 
@@ -182,7 +181,7 @@ impl ActivePoll {
         self.parts.push(part(cut.range));
     }
 
-    /// Knows where the first message is, now that the first batch is here.
+    /// Resolves the first offset from the first batch.
     fn begin_in(&mut self, first: &[u8], passed: u64) -> Result<(), BatchRefusal> {
         match self.begin {
             Begin::Known | Begin::Last => {}
@@ -195,7 +194,8 @@ impl ActivePoll {
         Ok(())
     }
 
-    /// Takes what it wants of batches that were read; where in them the next poll will go on.
+    /// Takes the wanted messages of batches that were read. Returns the position at which the next poll
+    /// continues.
     fn take(&mut self, piece: &mut Piece, passed: u64) -> (usize, Result<(), BatchRefusal>) {
         if let Err(refusal) = self.begin_in(piece.first(), passed) {
             return (0, Err(refusal));
@@ -210,7 +210,7 @@ impl ActivePoll {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Takes a poll; the answer is [`Outgoing::Polled`] under its ticket, now or in a later turn.
+    /// Takes a poll; the answer is [`Outgoing::Polled`] with its ticket, in this or a later turn.
     pub fn poll(&mut self, ticket: Ticket, poll: Poll) {
         let stored = self.stored_offset(poll.group, poll.consumer);
         if stored.is_some() {
@@ -228,7 +228,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.lead_poll(Box::new(polling));
     }
 
-    /// Sets how much is read for polls at a time.
+    /// Sets the memory limits of polls.
     pub fn set_poll_limits(&mut self, limits: PollLimits) {
         self.polls.limits = limits;
         self.polls.cache.set_bytes_max(limits.cache_bytes);
@@ -241,7 +241,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.outbox.push(Outgoing::Polled { ticket, answer });
     }
 
-    /// Leads a poll on until it has to wait or has ended.
+    /// Advances a poll until it waits or ends.
     fn lead_poll(&mut self, mut polling: Box<ActivePoll>) {
         match self.next_poll_step(&mut polling) {
             Step::Read(sought) => match self.read_for_poll(&mut polling, sought) {
@@ -255,7 +255,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Leads those on that waited for memory, as long as there is some. Returns whether one was.
+    /// Advances polls that waited for memory, while there is some. Returns true if at least one advanced.
     pub(crate) fn lead_waiting_polls(&mut self) -> bool {
         let waiting = self.polls.waiting.len();
         for _ in 0..waiting {
@@ -268,7 +268,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.polls.waiting.len() < waiting
     }
 
-    /// Answers a poll with what it has; where that is nothing, with what went wrong.
+    /// Answers a poll with its messages; without messages, with the refusal.
     fn conclude_poll(&mut self, mut polling: Box<ActivePoll>, wrong: Option<PollRefusal>) {
         self.polls.bytes -= polling.held;
         if wrong.is_some_and(PollRefusal::is_damage) {
@@ -298,7 +298,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let store = self.segments.core();
         match self.partition(id) {
             None => return Step::Refuse(PollRefusal::NoGroup),
-            // Nothing that was asked for is there any more.
+            // A purge has deleted the requested messages.
             Some(state) if state.purge_generation != polling.generation => {
                 polling.until = state.last_offset.unwrap_or(0);
                 polling.selection = Selection::new(0, 0, 0);
@@ -334,7 +334,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.poll_on(polling)
     }
 
-    /// Goes on at the next offset, on the disk or in memory.
+    /// Continues at the next offset, on the disk or in memory.
     fn poll_on(&mut self, polling: &mut ActivePoll) -> Step {
         self.take_from_cache(polling);
         let next = polling.selection.next();
@@ -347,8 +347,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.take_from_memory(polling)
     }
 
-    /// Takes what it can of what was executed or read last. What is damaged there is looked for on the disk
-    /// again.
+    /// Takes messages from recently executed or read batches. After damage in the cache, the poll reads the
+    /// disk again.
     fn take_from_cache(&mut self, polling: &mut ActivePoll) {
         let (group, generation) = (polling.poll.group, polling.generation);
         while !polling.selection.is_full() && polling.selection.next() <= polling.until {
@@ -379,11 +379,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if polling.selection.is_full() || polling.selection.next() > until {
             return Step::End;
         }
-        // There is a message at `until`: where it was not come to, one is missing.
+        // A message exists at `until`. If the poll cannot reach it, one in between is missing.
         Step::Refuse(PollRefusal::Unreadable)
     }
 
-    /// Looks in memory for the first batch of a time that none on the disk has.
+    /// Finds the first batch in memory with the requested time; no batch on the disk has it.
     fn begin_in_memory(&self, polling: &mut ActivePoll, time: u64) -> Step {
         let mut batches = self.segments.core().in_memory(polling.poll.group);
         let found = batches.find(|batch| batch.timestamp >= time && batch.last_offset >= polling.first);
@@ -396,7 +396,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Asks the segments for what a poll seeks, if there is room to read it.
+    /// Starts a read, if the budget has room.
     fn read_for_poll(&mut self, polling: &mut ActivePoll, sought: Sought) -> Reading {
         let group = polling.poll.group;
         let bytes = self.bytes_for(polling);
@@ -408,7 +408,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if polls.under_way.len() + polls.waiting.len() >= polls.limits.polls_max {
             return Reading::Full;
         }
-        // One that has read passes on what it holds when it ends, which it does.
+        // A poll that has already read need not wait, because it ends soon and then frees its memory.
         if polling.held == 0 && polls.is_crowded(0, reading) {
             return Reading::Crowded;
         }
@@ -423,29 +423,29 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Reading::Asked(asker)
     }
 
-    /// About how many bytes the messages have that a poll still wants.
+    /// Estimated bytes of the messages that a poll still wants.
     fn bytes_for(&self, polling: &ActivePoll) -> usize {
         let selection = &polling.selection;
         let figures = self.segments.core().figures(polling.poll.group).filter(|figures| figures.messages > 0);
         let each = figures.map_or(0, |figures| figures.bytes.div_ceil(figures.messages));
         let likely = each.saturating_mul(selection.messages_left().into());
         let wanted = usize::try_from(likely).unwrap_or(usize::MAX).min(selection.bytes_left());
-        // Who goes on where another poll ended will go on further.
+        // A poll that continues where another ended is part of a sequential scan, so it reads ahead.
         let (group, next) = (polling.poll.group, selection.next());
         let ahead = self.segments.core().goes_on(group, polling.generation, next);
         let least = if ahead { self.polls.limits.piece_bytes } else { 1 };
         wanted.clamp(least, self.polls.limits.piece_bytes).max(polling.larger)
     }
 
-    /// The segments have answered.
+    /// Takes the result of a read.
     pub(crate) fn poll_fetched(&mut self, asker: u64, fetched: Fetched) {
         let Some(mut polling) = self.polls.under_way.remove(&asker) else { return };
         self.polls.bytes -= polling.reading;
         (polling.reading, polling.larger) = (0, 0);
         let (id, generation) = (polling.poll.group, polling.generation);
         if polling.selection.messages() > 0 && polling.swaps != self.segments.core().swaps(id) {
-            // What it has is of segments that were replaced: it ends with that, and has nothing of the new
-            // ones.
+            // The messages so far belong to replaced segments. The poll ends with them, because it must not
+            // mix old and new segments.
             return self.conclude_poll(polling, None);
         }
         let led = match fetched {
@@ -453,7 +453,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Fetched::Batches(mut found) => {
                 polling.tries = 0;
                 let before = polling.held;
-                // Most polls end with their first read, and give its memory back without a copy.
+                // Most polls end with their first read, so their memory is freed without a copy.
                 if polling.held > 0
                     && let Some(buffer) = found.compact()
                 {
@@ -464,7 +464,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 self.polls.bytes += polling.held - before;
                 let next = polling.selection.next();
                 self.segments.order(|store, _| store.remember(id, generation, next, &found, at));
-                // What was read of a segment that was replaced meanwhile is for this poll alone.
+                // A batch from a segment that was replaced meanwhile serves only this poll and is not cached.
                 if taken.is_ok() && self.segments.core().is_current(id, &found) {
                     self.polls.cache.keep(id, generation, piece);
                 }
@@ -481,12 +481,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             Fetched::Nothing | Fetched::Purged if polling.tries < TRIES_MAX => {
                 polling.tries += 1;
                 if matches!(polling.begin, Begin::Behind { .. }) {
-                    // The segment has been replaced: it is counted back anew.
+                    // The segment was replaced, so its position is computed again.
                     polling.begin = Begin::Last;
                 }
                 Ok(())
             }
-            // What is on the disk from that time on is not executed again yet.
+            // After a restart, batches on the disk may await execution again, so none of that time is visible
+            // yet.
             Fetched::Nothing if matches!(polling.begin, Begin::Time(_)) => {
                 return self.conclude_poll(polling, None);
             }

@@ -1,7 +1,6 @@
-//! Polls: batches from memory or from segments.
+//! Polls: read batches from memory or segments.
 //!
-//! Start with [`request`], which says what a poll asks for and gets; [`execute`] leads each poll from offset
-//! to offset.
+//! Start with [`request`], the polls and their answers; [`execute`] advances each poll from offset to offset.
 
 pub(crate) mod cache;
 pub(crate) mod execute;

@@ -1,4 +1,4 @@
-//! What a poll asks for, and what it is answered with.
+//! Polls and their answers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,60 +12,60 @@ use ng_wire::table::error::ErrorCode;
 
 use crate::group::Body;
 
-/// Whose offset it is.
+/// Kind and id of a consumer, the owner of a stored offset.
 pub type Consumer = (ConsumerKind, u32);
 
 /// A poll of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Poll {
-    /// The group of the partition.
+    /// Group of the partition.
     pub group: u64,
-    /// Who polls.
+    /// Consumer that polls.
     pub consumer: Consumer,
-    /// From where on.
+    /// Position of the first message.
     pub strategy: PollStrategy,
-    /// How many messages at most.
+    /// Maximum messages.
     pub count: u32,
-    /// How many bytes of batches at most; one message is answered whatever its size.
+    /// Maximum bytes of batches. The first message is returned even if it is larger.
     pub reply_bytes_max: usize,
-    /// Whether the last offset that is answered counts as stored.
+    /// The last returned offset counts as stored.
     pub auto_commit: bool,
 }
 
-/// From where on messages are polled.
+/// Position of the first message of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PollStrategy {
-    /// From this offset, or from the first that is kept if that is above it.
+    /// From this offset, or from the first retained one if that is higher.
     Offset(u64),
-    /// From the first batch that was appended at this time, in microseconds, or later.
+    /// From the first batch appended at or after this time, in microseconds.
     Timestamp(u64),
-    /// From the first that is kept.
+    /// From the first retained message.
     First,
-    /// The last ones.
+    /// The last `count` messages.
     Last,
-    /// Behind the stored offset, or from the first that is kept.
+    /// After the stored offset; without one, from the first retained message.
     Next,
 }
 
 /// The answer to a poll.
 #[derive(Clone, Debug)]
 pub struct Polled {
-    /// The offset of the last committed message, 0 if there is none.
+    /// Offset of the last committed message; 0 if there is none.
     pub current_offset: u64,
-    /// How many messages there are in the parts.
+    /// Messages in the parts.
     pub messages: u32,
-    /// The batches, one behind the other.
+    /// The batches, in sequence.
     pub parts: Vec<PollPart>,
 }
 
-/// A piece of the batches of an answer.
+/// A piece of the batches in an answer.
 #[derive(Clone, Debug)]
 pub enum PollPart {
-    /// The header of a slice.
+    /// Header of a batch that is sent in part.
     Header(Box<SliceHeader>),
-    /// Out of a batch that never left the memory.
+    /// Range of a batch in memory.
     Kept(Body, Range<usize>),
-    /// Out of what was read from a disk.
+    /// Range of a buffer read from a disk.
     Read(Arc<Buffer>, Range<usize>),
 }
 
@@ -81,29 +81,29 @@ impl PollPart {
     }
 }
 
-/// Why a poll is not answered with messages.
+/// Reason why a poll gets no messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PollRefusal {
     /// This shard has no such partition.
     NoGroup,
-    /// Too much is being read; it may be asked again.
+    /// Too many reads are in progress; the client may try again.
     Busy,
-    /// A batch does not fit its checksum, or stands where none can.
+    /// A batch has a wrong checksum or a wrong position.
     BatchChecksum,
-    /// A message does not fit its checksum.
+    /// A message has a wrong checksum.
     MessageChecksum,
-    /// What the messages were in is missing or cannot be read.
+    /// The segment with the messages is missing or unreadable.
     Unreadable,
 }
 
 impl PollRefusal {
-    /// Whether it is for what the disk holds, and will be so again.
+    /// The cause is damage on the disk, so that a retry would fail again.
     #[must_use]
     pub const fn is_damage(self) -> bool {
         matches!(self, Self::BatchChecksum | Self::MessageChecksum | Self::Unreadable)
     }
 
-    /// The status that a client is told.
+    /// Status code for the client.
     #[must_use]
     pub const fn status(self) -> ErrorCode {
         match self {

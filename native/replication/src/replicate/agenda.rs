@@ -1,4 +1,4 @@
-//! What is to be done with the groups of a shard in this turn, and when to look at which of them again.
+//! Pending work of a shard's groups in this turn, and their timers.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,9 +12,9 @@ use crate::replicate::timer_wheel::TimerWheel;
 pub(crate) struct Work {
     pub(crate) group: u64,
     pub(crate) event: Event,
-    /// The body of the operation that it brings.
+    /// Body of the operation in the event.
     pub(crate) body: Option<Body>,
-    /// Who asked for it.
+    /// Ticket of the request.
     pub(crate) ticket: Option<Ticket>,
 }
 
@@ -24,14 +24,14 @@ impl Work {
     }
 }
 
-/// Events that wait, groups whose execution may go on, and timers.
+/// Queued events, groups that may continue to execute, and timers.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     work: VecDeque<Work>,
     executable: BTreeSet<u64>,
     wheel: TimerWheel,
     due: VecDeque<(Ticks, u64)>,
-    /// Empty between steps, kept for its memory.
+    /// Empty between steps; kept to reuse its memory.
     effects: Effects,
 }
 
@@ -64,17 +64,17 @@ impl Agenda {
         !self.work.is_empty()
     }
 
-    /// Room for the effects of a step.
+    /// Lends the buffer for the effects of a step.
     pub(crate) fn take_effects(&mut self) -> Effects {
         std::mem::take(&mut self.effects)
     }
 
-    /// Takes it back once they are performed.
+    /// Takes the buffer back.
     pub(crate) fn keep_effects(&mut self, effects: Effects) {
         self.effects = effects;
     }
 
-    /// The execution of a group may go on.
+    /// The group may continue to execute.
     pub(crate) fn execute(&mut self, group: u64) {
         self.executable.insert(group);
     }
@@ -83,12 +83,12 @@ impl Agenda {
         self.executable.pop_first()
     }
 
-    /// Wakes a group at a moment.
+    /// Wakes a group at a time.
     pub(crate) fn wake(&mut self, group: u64, at: Ticks) {
         self.wheel.wake(group, at);
     }
 
-    /// The next group that is to be woken up to and with `now`, and when that was.
+    /// Next group due at or before `now`, with its due time.
     pub(crate) fn next_due(&mut self, now: Ticks) -> Option<(Ticks, u64)> {
         if self.due.is_empty() {
             self.wheel.due(now, &mut self.due);
@@ -96,7 +96,7 @@ impl Agenda {
         self.due.pop_front()
     }
 
-    /// The next moment at which a group may be due.
+    /// Next time at which a group may be due.
     pub(crate) fn deadline(&self) -> Option<Ticks> {
         self.wheel.next()
     }

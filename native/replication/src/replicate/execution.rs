@@ -1,5 +1,4 @@
-//! What a group executes: committed operations in their order, from the moment they are handed out until the
-//! machine has them.
+//! Execution queue of a group: committed operations in order, until the machine has executed them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,21 +6,21 @@ use ng_wire::replica::{Op, PrepareHeader};
 
 use crate::group::Body;
 
-/// The operations of a group that are not executed yet.
+/// Operations of a group that are not executed yet.
 #[derive(Debug)]
 pub(crate) struct Execution {
-    /// The bodies that are in memory, by place.
+    /// Bodies in memory, by op, with their checksums.
     bodies: BTreeMap<Op, (u128, Body)>,
-    /// What the machine has executed. The replica hears of it a moment later.
+    /// Last op that the machine has executed. The replica is notified shortly after.
     executed: Op,
-    /// Handed out, oldest first.
+    /// Committed operations, oldest first.
     handed_out: VecDeque<PrepareHeader>,
-    /// How many of them the metadata machine has; it takes its time.
+    /// Number of those that the metadata machine is executing, because it answers asynchronously.
     in_machine: usize,
 }
 
 impl Execution {
-    /// Goes on behind what was executed.
+    /// Starts after the last executed op.
     pub(crate) const fn behind(executed: Op) -> Self {
         Self { bodies: BTreeMap::new(), executed, handed_out: VecDeque::new(), in_machine: 0 }
     }
@@ -30,7 +29,7 @@ impl Execution {
         self.executed
     }
 
-    /// An operation is committed.
+    /// Adds a committed operation.
     pub(crate) fn hand_out(&mut self, header: PrepareHeader) {
         self.handed_out.push_back(header);
     }
@@ -40,31 +39,31 @@ impl Execution {
         self.handed_out.get(self.in_machine).copied()
     }
 
-    /// The metadata machine took the next one.
+    /// The metadata machine took the next operation.
     pub(crate) const fn begin(&mut self) {
         self.in_machine += 1;
     }
 
-    /// The metadata machine has executed the oldest that it took.
+    /// The metadata machine has executed its oldest operation.
     pub(crate) fn end(&mut self) -> Option<PrepareHeader> {
-        debug_assert!(self.in_machine > 0, "the machine has executed what it was not given");
+        debug_assert!(self.in_machine > 0, "the machine has executed an operation that it did not have");
         self.in_machine = self.in_machine.saturating_sub(1);
         self.handed_out.pop_front()
     }
 
-    /// Takes the next one for a machine that executes it at once.
+    /// Takes the next operation for a machine that executes it at once.
     pub(crate) fn take(&mut self) -> Option<PrepareHeader> {
         debug_assert!(self.in_machine == 0, "the machine of a partition keeps nothing");
         self.handed_out.pop_front()
     }
 
-    /// Everything up to a place was executed.
+    /// All operations up to `op` are executed.
     pub(crate) fn advance(&mut self, op: Op) {
         self.bodies = self.bodies.split_off(&op.next());
         self.executed = op;
     }
 
-    /// A state of another replica took the place of everything up to `op`.
+    /// A state of another replica replaced all operations up to `op`.
     pub(crate) fn skip_to(&mut self, op: Op) {
         self.handed_out.clear();
         self.advance(op);
@@ -78,7 +77,7 @@ impl Execution {
         self.bodies.insert(op, (checksum, body));
     }
 
-    /// The body at a place, if it is in memory.
+    /// The body of an op, if it is in memory.
     pub(crate) fn body(&self, op: Op, checksum: u128) -> Option<&Body> {
         self.bodies.get(&op).filter(|(known, _)| *known == checksum).map(|(_, body)| body)
     }

@@ -1,4 +1,5 @@
-//! One beat for all groups that this shard leads: who lives, and what is committed.
+//! Heartbeats: one frame for all groups that this shard leads. It shows that the shard is alive and contains
+//! commits.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -11,15 +12,15 @@ use crate::group::Group;
 use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
-/// Groups that one beat tells of.
+/// Maximum groups in one heartbeat.
 const ENTRIES_MAX: usize = 256;
 
-/// When the next beat is due, and which groups it tells of.
+/// Time and contents of the next heartbeat.
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
-    /// Groups of which the other nodes do not know the commit.
+    /// Groups with commits that no heartbeat has sent yet.
     news: VecDeque<u64>,
-    /// The group after which the next beat goes on.
+    /// Group after which the next heartbeat continues.
     cursor: u64,
     next: Ticks,
 }
@@ -33,15 +34,15 @@ impl Heartbeat {
         self.next
     }
 
-    /// The next beat tells of this group first.
+    /// The next heartbeat contains this group first.
     pub(crate) fn add_news(&mut self, group: u64) {
         self.news.push_back(group);
     }
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Tells the other nodes that this shard lives. The groups with news come first, then as many of the
-    /// others as there is room for, in turn, so that what a lost beat said is said again.
+    /// Sends a heartbeat to the other nodes. Groups with new commits are first; other groups fill the rest in
+    /// rotation, so that the loss of a heartbeat is repaired.
     pub(crate) fn beat_if_due(&mut self) {
         if self.life.identity.nodes < 2 || self.clock.ticks() < self.peers.heartbeat.next {
             return;
@@ -61,8 +62,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.send_beat(entries);
     }
 
-    /// Goes on after the group at which the beat before ended; looks at no more groups than there is room
-    /// for.
+    /// Continues after the last group of the previous heartbeat. Visits at most as many groups as there is
+    /// room for.
     fn fill_in_turn(&mut self, entries: &mut Vec<BeatEntry>) {
         let rest = ENTRIES_MAX - entries.len();
         let cursor = self.peers.heartbeat.cursor;
@@ -90,7 +91,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.broadcast(Content::Beat(beat));
     }
 
-    /// A beat of another node: its shard lives, and leads these groups.
+    /// Takes a heartbeat of another node: its shard is alive and leads these groups.
     pub(crate) fn receive_beat(&mut self, from: u8, beat: &Beat) {
         let part = (beat.shard, beat.shards);
         if let Some(restarted) = self.peers.liveness.beat(from, part, beat.incarnation, self.clock.ticks()) {

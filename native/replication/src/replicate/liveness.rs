@@ -1,15 +1,15 @@
-//! Which shards of the other nodes live. Any byte from one counts.
+//! Liveness of the other nodes' shards. Any frame from a shard is a sign of life.
 
 use ng_vsr::Ticks;
 
 use crate::owner::owner;
 
-/// One other node, as far as it was heard of.
+/// One other node.
 #[derive(Clone, Debug, Default)]
 struct Peer {
-    /// Its shards, once one of them said how many there are.
+    /// Its shards; empty until a heartbeat has reported their number.
     shards: Vec<Pair>,
-    /// When the node itself was first expected to speak.
+    /// Start of the wait for its first frame.
     since: Ticks,
     silent: bool,
 }
@@ -21,27 +21,27 @@ struct Pair {
     silent: bool,
 }
 
-/// A part of a node from which nothing comes any more: the groups led there need another primary.
+/// A silent part of a node. Groups whose primary is there need another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Silent {
     pub(crate) node: u8,
-    /// The shard and how many there are; `None`: nothing was ever heard of the node.
+    /// Shard number and number of shards; `None` if no heartbeat of the node ever arrived.
     pub(crate) shard: Option<(u16, u16)>,
 }
 
 impl Silent {
-    /// Whether a group whose primary is on this node is led from the silent part.
+    /// A group with its primary on this node is led from the silent part.
     pub(crate) fn leads(&self, group: u64) -> bool {
         self.shard.is_none_or(|(shard, shards)| owner(group, shards) == shard)
     }
 }
 
-/// Everything heard of the other nodes.
+/// Liveness of all other nodes.
 #[derive(Debug)]
 pub(crate) struct Liveness {
     peers: Vec<Peer>,
     patience: Ticks,
-    /// Before this moment nothing falls silent that is not yet.
+    /// No part becomes silent before this time.
     quiet_before: Ticks,
 }
 
@@ -51,7 +51,7 @@ impl Liveness {
         Self { peers, patience, quiet_before: now }
     }
 
-    /// A beat came; what it ends, if it comes from another life than the one before.
+    /// Takes a heartbeat. Returns the part that has restarted, if the incarnation is higher than before.
     pub(crate) fn beat(
         &mut self,
         node: u8,
@@ -72,7 +72,7 @@ impl Liveness {
         restarted.then_some(Silent { node, shard: Some((shard, shards)) })
     }
 
-    /// A frame about a group came.
+    /// Takes a frame about a group as a sign of life.
     pub(crate) fn heard(&mut self, node: u8, group: u64, now: Ticks) {
         let Some(peer) = self.peers.get_mut(usize::from(node)) else { return };
         self.quiet_before = self.quiet_before.min(now + self.patience);
@@ -89,7 +89,7 @@ impl Liveness {
         }
     }
 
-    /// Whether the part of a node that a group would be led from is silent.
+    /// The part of a node that would lead a group is silent.
     pub(crate) fn is_silent(&self, node: u8, group: u64) -> bool {
         let Some(peer) = self.peers.get(usize::from(node)) else { return true };
         let shards = u16::try_from(peer.shards.len()).unwrap_or(u16::MAX);
@@ -99,8 +99,8 @@ impl Liveness {
         }
     }
 
-    /// Names what has fallen silent since the last look. It costs a look at each shard of each node, at no
-    /// group, and none while all of them have been heard of lately.
+    /// Returns the parts that became silent since the last call. It visits each shard of each node but no
+    /// group, and nothing while all parts were recently active.
     pub(crate) fn fallen_silent(&mut self, me: u8, now: Ticks) -> Vec<Silent> {
         let mut fallen = Vec::new();
         if now < self.quiet_before {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_never_spoke_is_silent_as_a_whole_and_once() {
+    fn a_node_without_any_frame_is_reported_silent_once_as_a_whole() {
         let mut liveness = Liveness::new(3, 400, 0);
         assert_eq!(silent(&mut liveness, 399), []);
         let whole = |node| Silent { node, shard: None };
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn one_shard_of_a_node_falls_silent_and_speaks_again() {
+    fn one_shard_of_a_node_falls_silent_and_recovers() {
         let mut liveness = Liveness::new(2, 400, 0);
         liveness.beat(1, (0, 2), 1, 10);
         liveness.beat(1, (1, 2), 1, 300);
@@ -168,6 +168,6 @@ mod tests {
         assert_eq!(liveness.beat(1, (0, 1), 3, 0), None);
         assert_eq!(liveness.beat(1, (0, 1), 3, 100), None);
         assert_eq!(liveness.beat(1, (0, 1), 4, 200), Some(Silent { node: 1, shard: Some((0, 1)) }));
-        assert_eq!(liveness.beat(1, (0, 1), 3, 300), None, "a late beat of the life before");
+        assert_eq!(liveness.beat(1, (0, 1), 3, 300), None, "a late heartbeat of an earlier run");
     }
 }

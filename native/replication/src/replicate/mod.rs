@@ -1,4 +1,4 @@
-//! From requests and frames to committed operations: what goes into a replica, and what its effects do.
+//! Replication: passes requests and frames to replicas, and performs their effects.
 //!
 //! Start with [`step`]. These modules may use [`crate::durability`] and [`crate::segments`]; they never read
 //! a file.

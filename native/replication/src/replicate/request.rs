@@ -1,4 +1,4 @@
-//! What comes in: requests of clients, frames of other nodes.
+//! Requests of clients and frames of other nodes.
 
 use ng_io::{Chunk, Environment, WallMicros};
 use ng_partition::{StampRefusal, Stamper};
@@ -14,30 +14,30 @@ use crate::outbox::LogAnswer;
 use crate::owner::METADATA;
 use crate::replicate::agenda::Work;
 
-/// Bytes of the journal that batches leave to everything else: whatever producers do while the disk is full,
-/// a topic can be deleted or purged.
+/// Journal bytes that batches must not use, so that topics can be deleted or purged even if producers
+/// continue while the disk is full.
 const KEPT_FROM_BATCHES: usize = 256 << 10;
 
 /// A request for the log of a group.
 #[derive(Clone, Debug)]
 pub struct LogRequest {
-    /// The group.
+    /// Target group.
     pub group: u64,
-    /// Who asks; zero for the cluster itself.
+    /// Client id; zero for the cluster itself.
     pub client: u128,
-    /// The client's session; looked at in the metadata group only.
+    /// Session of the client. Only the metadata group checks it.
     pub session: u64,
-    /// The number of the request.
+    /// Request number.
     pub request: u64,
-    /// What is asked.
+    /// Kind of operation.
     pub operation: LogOperation,
-    /// How it is acknowledged.
+    /// Durability that the acknowledgement promises.
     pub level: Level,
-    /// The body; that of a batch is not stamped yet.
+    /// Body; that of a batch is not stamped yet.
     pub body: Chunk,
 }
 
-/// Who takes an operation in.
+/// Role in which this node takes an operation.
 #[derive(Clone, Copy, Debug)]
 enum Role {
     Primary,
@@ -45,12 +45,12 @@ enum Role {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// The time at which requests come in from now on. A turn of the log tells it, too.
+    /// Sets the time of day for requests from now on. Each turn of the log sets it, too.
     pub const fn set_time(&mut self, wall: WallMicros) {
         self.clock.set_wall(wall);
     }
 
-    /// Takes a request; the answer comes out under its ticket, in this turn or a later one.
+    /// Takes a request. The answer carries its ticket and leaves in this turn or a later one.
     pub fn request(&mut self, ticket: Ticket, request: LogRequest) {
         let id = request.group;
         if let Err(answer) = self.prepare(Some(ticket), request) {
@@ -62,7 +62,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Gives a request to the replica. A batch takes along what is ahead of the log.
+    /// Passes a request to the replica. After a batch, unlogged offsets are proposed, too.
     pub(crate) fn prepare(&mut self, ticket: Option<Ticket>, request: LogRequest) -> Result<(), LogAnswer> {
         let LogRequest { group: id, client, session, request, operation, level, mut body } = request;
         let group = self.groups.get(&id).ok_or(LogAnswer::NoGroup)?;
@@ -112,43 +112,44 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         KEPT_FROM_BATCHES.min(self.journal.core().body_bytes_max() / 4)
     }
 
-    /// Whether the journal has room for a body of so many bytes and `kept` more.
+    /// The journal has room for a body of `bytes` bytes and `kept` more.
     fn leaves_room(&self, id: u64, next: Op, bytes: usize, kept: usize) -> bool {
         let (live, live_max) = self.journal.core().live_bytes();
         self.has_room(id, next, (bytes + kept).min(self.journal.core().body_bytes_max()))
             && live + (bytes + kept) as u64 <= live_max
     }
 
-    /// Whether a prepare of another node finds room. Only the operation that comes next may take what is left
-    /// for the largest one: a journal full of operations that cannot be committed without it would stay full.
+    /// The journal has room for a prepare of another node. Only the next operation may use the room reserved
+    /// for the largest one. Otherwise the journal could be full of operations that cannot commit without the
+    /// next one, and would stay full.
     pub(crate) fn has_room_for_prepare(&self, id: u64, op: Op, bytes: usize) -> bool {
         let comes_next = || self.groups.get(&id).is_none_or(|group| op <= group.replica.lacks_from());
         self.leaves_room(id, op, bytes, self.journal.core().body_bytes_max())
             || self.has_room(id, op, bytes) && comes_next()
     }
 
-    /// Operations that a vote, and the record of a view, can list: no vote lists more than [`SUFFIX_MAX`],
-    /// and the journal takes no larger body than it can keep.
+    /// Maximum operations that a vote or a view record can list: a vote lists at most [`SUFFIX_MAX`], and the
+    /// journal refuses larger bodies than it can hold.
     pub(crate) fn listed_max(&self) -> u64 {
         ViewBody::headers_in(self.journal.core().body_bytes_max()).min(SUFFIX_MAX) as u64
     }
 
-    /// Whether an operation is too far ahead of what a start has of a group: a start votes with a list of all
-    /// of them, and the view that follows is a record with that list. A primary stops earlier than a backup:
-    /// what is under way when the limit is reached, and what a new view adds, has to fit, too.
+    /// An operation is too far ahead of the state that a start would have, because the vote after a start
+    /// lists all operations in between, and the record of the next view contains that list. A primary stops
+    /// earlier than a backup, so that operations in progress, and those that a new view adds, still fit.
     fn is_too_far_ahead(&self, group: u64, op: Op, role: Role) -> bool {
         self.ahead(group, op) > self.ahead_max(role)
     }
 
-    /// Has a manifest written without delay when half of the operations that may be ahead are: a manifest
-    /// moves what a start has of the group, so the limit is not reached.
+    /// Hurries the next manifest when half of the limit is used. A manifest advances the state that a start
+    /// would have, so the limit is normally not reached.
     fn hurry_checkpoint(&mut self, group: u64, op: Op, role: Role) {
         if self.ahead(group, op) > self.ahead_max(role) / 2 {
             self.checkpoint.hurried = true;
         }
     }
 
-    /// Operations between what a start has of a group and an operation of it.
+    /// Operations between the state that a start would have and `op`.
     fn ahead(&self, group: u64, op: Op) -> u64 {
         self.groups.get(&group).map_or(0, |group| op.since(group.records.kept()))
     }
@@ -161,8 +162,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The op of the login by which the log knows a session; none that ever was for a number that was passed
-    /// over.
+    /// The op of the login, by which the log knows a session. For a number that was skipped it is the op of
+    /// no login.
     fn op_of_session(&self, id: u64, operation: LogOperation, session: u64) -> u64 {
         if id != METADATA || operation == LogOperation::Register {
             return session;
@@ -170,8 +171,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         session.checked_sub(self.life.sessions_passed_over).unwrap_or(u64::MAX)
     }
 
-    /// Gives the messages of a batch their offsets. Not before everything inherited from earlier views is
-    /// executed: until then the next offset is not known.
+    /// Stamps a batch with offsets. Refuses until all operations of earlier views are executed, because until
+    /// then the next offset is unknown.
     fn stamp(
         &mut self,
         id: u64,
@@ -232,7 +233,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Another node has the group, or not yet.
+    /// Another node reports whether it has opened the group.
     fn receive_opening(&mut self, from: u8, group: u64, event: Event) {
         self.peers.liveness.heard(from, group, self.clock.ticks());
         self.agenda.event(group, event);
@@ -272,7 +273,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 }
 
-/// What a producer is told of a batch that is not taken.
+/// Error for the producer of a refused batch.
 fn status(refusal: &StampRefusal) -> ErrorCode {
     match refusal {
         StampRefusal::Malformed(refusal) => refusal.status(),

@@ -1,4 +1,4 @@
-//! Frames for other nodes: every one is made here.
+//! Encodes all frames for other nodes.
 
 use ng_io::Environment;
 use ng_wire::replica::{Content, Frame, Message, encode_frame};
@@ -9,14 +9,14 @@ use crate::machine::MetadataMachine;
 use crate::outbox::Outgoing;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// A message of a replica; with a prepare goes its body.
+    /// Sends a message of a replica. `body` is the body of a prepare.
     pub(crate) fn send(&mut self, id: u64, to: u8, message: Message, body: Option<Body>) {
         if let Some(group) = self.groups.get(&id) {
             self.send_content(to, id, group.epoch, message.into(), body);
         }
     }
 
-    /// Says something about a group; `body` is what follows the sealed part, if anything does.
+    /// Sends content about a group; `body` follows the sealed head.
     pub(crate) fn send_content(
         &mut self,
         to: u8,
@@ -29,7 +29,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.outbox.push(Outgoing::Frame { to, head, body });
     }
 
-    /// Says the same to every other node; it is about no group.
+    /// Sends content that concerns no group to every other node.
     pub(crate) fn broadcast(&mut self, content: Content) {
         let head = self.sealed(0, 0, content);
         for to in (0..self.life.identity.nodes).filter(|to| *to != self.life.identity.node) {

@@ -1,4 +1,4 @@
-//! Performing what a replica asks for.
+//! Steps replicas and performs their effects.
 
 use ng_io::Environment;
 use ng_vsr::{Answer, Effect, Effects, Event, Record};
@@ -13,7 +13,7 @@ use crate::outbox::{Fatal, LogAnswer, Outgoing};
 use crate::replicate::agenda::Work;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Gives a replica an event and does what follows.
+    /// Passes an event to a replica and performs the effects.
     pub(crate) fn step(&mut self, work: Work) {
         let Work { group: id, event, body, ticket } = work;
         if self.outbox.has_failed() {
@@ -89,14 +89,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.hold_message(block, Waits::Message { group: id, to, message: Box::new(message), body });
     }
 
-    /// Executes what was handed out, as far as the bodies are here.
+    /// Executes committed operations whose bodies are in memory.
     pub(crate) fn execute(&mut self) {
         while let Some(id) = self.agenda.next_executable() {
             let Some(group) = self.groups.get_mut(&id) else { continue };
             let Some(header) = group.execution.next() else { continue };
             let Some(body) = group.execution.body(header.op, header.checksum).cloned() else {
                 let taken = self.reads.want(id, header, Purpose::Execute);
-                assert!(taken, "what is to be executed finds room at any time");
+                assert!(taken, "reads for execution are never dropped");
                 continue;
             };
             match &mut group.machine {
@@ -129,7 +129,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             let Some(group) = self.groups.get_mut(&id) else { continue };
             let Some(header) = group.execution.end() else { continue };
             self.agenda.execute(id);
-            debug_assert!(header == executed.header, "results come in the order of the operations");
+            debug_assert!(header == executed.header, "results arrive in the order of the operations");
             let Some(body) = group.execution.body(header.op, header.checksum).cloned() else { continue };
             self.executed(id, header, executed.reply, body);
         }
@@ -140,8 +140,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         group.execution.advance(header.op);
         self.checkpoint.dirty = true;
         if self.outbox.is_watched() {
-            let told = Outgoing::Executed { group: id, header: Box::new(header), body, reply: reply.clone() };
-            self.outbox.push(told);
+            let report =
+                Outgoing::Executed { group: id, header: Box::new(header), body, reply: reply.clone() };
+            self.outbox.push(report);
         }
         let event = Event::Applied { header, reply };
         self.agenda.event(id, event);
@@ -150,7 +151,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     fn answer(&mut self, id: u64, ticket: Option<Ticket>, answer: Answer) {
         let answer = match answer {
             Answer::Done { op, reply } => LogAnswer::Done { op, reply },
-            // The first one is on its way; asked again it will be answered.
+            // The first request is still in progress; a later repetition will be answered.
             Answer::Pending | Answer::Busy => {
                 self.outbox.counts.busy += 1;
                 LogAnswer::Busy
@@ -171,7 +172,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Looks at what a step changed: the view, the commit to tell, the deadline.
+    /// Handles the changes of a step: role, commits for the next heartbeat, deadline.
     pub(crate) fn settle(&mut self, id: u64) {
         let Some(group) = self.groups.get_mut(&id) else { return };
         let (identity, now) = (&self.life.identity, self.clock.ticks());

@@ -1,18 +1,18 @@
-//! When which group wants to be woken, without a look at any group that does not.
+//! Timer wheel: finds the groups that are due, without a look at any other group.
 
 use ng_vsr::Ticks;
 
-/// Slots of the wheel, one for each millisecond of a turn.
+/// Slots of the wheel, one per millisecond of a rotation.
 const SLOTS: usize = 512;
 const WORDS: usize = SLOTS / 64;
 
-/// A wheel of deadlines. A group may be in it several times; its owner knows which deadline counts.
+/// A wheel of deadlines. A group may have several entries; the caller knows which is valid.
 #[derive(Debug)]
 pub(crate) struct TimerWheel {
     slots: Vec<Vec<(Ticks, u64)>>,
-    /// A bit for each slot that holds something.
+    /// One bit per slot with entries.
     filled: [u64; WORDS],
-    /// Everything before this moment was taken out.
+    /// All entries before this time were removed.
     now: Ticks,
 }
 
@@ -21,16 +21,16 @@ impl TimerWheel {
         Self { slots: vec![Vec::new(); SLOTS], filled: [0; WORDS], now }
     }
 
-    /// Wakes a group at a moment, at once if that has passed.
+    /// Adds an entry; if `at` has passed, it is due at once.
     pub(crate) fn wake(&mut self, group: u64, at: Ticks) {
         let at = at.max(self.now);
-        // What lies beyond one turn waits in the last slot of this one and is put in anew from there.
+        // Entries beyond one rotation wait in its last slot and are inserted again from there.
         let slot = slot_of(at.min(self.now + SLOTS as Ticks - 1));
         self.slots[slot].push((at, group));
         self.filled[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Takes out everything due up to and with `now`, oldest first.
+    /// Removes all entries due at or before `now`, oldest first.
     pub(crate) fn due(&mut self, now: Ticks, into: &mut impl Extend<(Ticks, u64)>) {
         while let Some(at) = self.first_filled().filter(|at| *at <= now) {
             self.now = at;
@@ -43,13 +43,13 @@ impl TimerWheel {
             if self.slots[slot].is_empty() {
                 self.slots[slot] = waiting;
             }
-            // Not beyond `now`: who asks to be woken at this very moment is put into this slot once more.
+            // Not beyond `now`, because an entry added for `now` must use this slot again.
             self.now = (at + 1).min(now);
         }
         self.now = self.now.max(now);
     }
 
-    /// The next moment at which something may be due.
+    /// Next time at which an entry may be due.
     pub(crate) fn next(&self) -> Option<Ticks> {
         self.first_filled()
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_put_in_at_the_moment_that_was_just_looked_at_is_woken_then() {
+    fn an_entry_added_for_the_current_time_is_due_at_once() {
         let mut wheel = TimerWheel::new(0);
         let mut woken = Vec::new();
         wheel.wake(1, 5);
@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_wakes_as_a_sorted_set_would(steps in proptest::collection::vec((0_u64..2_000, 0_u64..700), 1..200)) {
+        fn it_behaves_like_a_sorted_set(steps in proptest::collection::vec((0_u64..2_000, 0_u64..700), 1..200)) {
             let mut wheel = TimerWheel::new(0);
             let mut model = BTreeSet::new();
             let mut now = 0;

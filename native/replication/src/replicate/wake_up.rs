@@ -1,13 +1,13 @@
-//! When a group is to be looked at again.
+//! The timers of one group.
 
 use ng_vsr::Ticks;
 
 /// The timers of one group.
 #[derive(Debug, Default)]
 pub(crate) struct WakeUp {
-    /// When the timer wheel wakes it. An entry of the wheel for another moment is out of date.
+    /// Time of the valid entry in the timer wheel. Other entries are obsolete.
     armed: Option<Ticks>,
-    /// When to look whether the primary that it follows is silent.
+    /// Time of the next check whether the primary is silent.
     watch: Option<Ticks>,
 }
 
@@ -16,8 +16,8 @@ impl WakeUp {
         self.watch = at;
     }
 
-    /// The wheel has woken it for the moment `at`. Returns nothing if that is out of date, else whether to
-    /// look after its primary.
+    /// Handles an entry of the wheel for `at`. Returns `None` if the entry is obsolete; otherwise, whether to
+    /// check the primary.
     pub(crate) fn wake(&mut self, at: Ticks, now: Ticks) -> Option<bool> {
         if self.armed != Some(at) {
             return None;
@@ -30,8 +30,8 @@ impl WakeUp {
         Some(looks)
     }
 
-    /// The moment for which the wheel is to wake it, if it would come too late: its replica is due at
-    /// `replica`.
+    /// Returns the time of a new entry in the wheel, if the existing one would be too late. `replica` is the
+    /// deadline of the replica.
     pub(crate) fn arm(&mut self, replica: Option<Ticks>, now: Ticks) -> Option<Ticks> {
         let deadline = replica.into_iter().chain(self.watch).min()?;
         if self.armed.is_some_and(|armed| armed <= deadline) {

@@ -1,9 +1,8 @@
-//! Adoption: files that an offline job made of sealed segments become segments in their place.
+//! Adoption: compacted files from an offline job replace sealed segments.
 //!
-//! The files are linked and synced first. Then the log of the partition takes a swap: its commit is what
-//! counts, and a start that finds it carries it out again. A group has one adoption at a time, so nothing but
-//! a purge or a truncation can come between the look at its segments and the swap, and both of these the
-//! partition knows of.
+//! The files are linked and synced first. Then a swap is proposed to the partition's log; its commit decides,
+//! and a start that finds it executes it again. A group has one adoption at a time, so only a purge or a
+//! truncation can happen between the check of its segments and the swap, and the partition detects both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,32 +21,32 @@ use crate::replicate::request::LogRequest;
 /// Files for a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adoption {
-    /// The body of the swap.
+    /// Body of the swap operation.
     pub swap: Vec<u8>,
-    /// Where the files lie, under the names that segments have.
+    /// Directory of the files; their names are those of segments.
     pub directory: PathBuf,
 }
 
-/// What came of an adoption.
+/// Outcome of an adoption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdoptionEnd {
-    /// The files are segments.
+    /// The files are segments now.
     Done,
-    /// The segments that they are for have gone, or are others now. Nothing has changed.
+    /// The segments to replace were deleted or replaced. Nothing has changed.
     Fenced,
-    /// The group is not past its beginning, or has too much to do. It may be asked for again.
+    /// The group is still recovering or has too much to do. The caller may try again.
     Busy,
-    /// Other nodes have the partition, too, and not the files.
+    /// Refused, because other nodes have the partition but not the files.
     Cluster,
     /// This shard has no such group.
     NoGroup,
     /// The swap contradicts itself.
     Unsound,
-    /// The group's files are not what they must be, or the new ones could not be linked. Why, in a sentence.
+    /// The group's segments are damaged, or the new files could not be linked; with the cause in a sentence.
     Failed(String),
 }
 
-/// An adoption under way.
+/// An adoption in progress.
 #[derive(Debug)]
 struct ActiveAdoption {
     asker: u64,
@@ -56,24 +55,24 @@ struct ActiveAdoption {
 
 #[derive(Debug, PartialEq, Eq)]
 enum AdoptionStage {
-    /// The files are being linked; the body of the swap.
+    /// The files are being linked; with the body of the swap.
     Staging(Vec<u8>),
-    /// The log has the swap.
+    /// The swap is in the log.
     Proposed,
-    /// It was executed under this number, and its segments follow.
+    /// The swap was executed at this op; the segments are being replaced.
     Executed(Op),
 }
 
-/// What is being adopted.
+/// Adoptions in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Adoptions {
     under_way: BTreeMap<u64, ActiveAdoption>,
-    /// Groups beside whose segments a life before this one has left files.
+    /// Groups with files that an earlier run of the process has left next to the segments.
     loose: BTreeSet<u64>,
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Lets files take the place of segments of a partition: [`Outgoing::Adopted`].
+    /// Replaces segments of a partition by files. The outcome is [`Outgoing::Adopted`].
     pub fn adopt(&mut self, asker: u64, group: u64, adoption: Adoption) {
         let Adoption { swap, directory } = adoption;
         let order = match PartitionOp::decode(LogOperation::Swap, &swap) {
@@ -100,15 +99,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Whether something else is to become of a group first. Files beside its segments are yet to be swept
-    /// where a life before this one has left some, though a swap that was executed again may have done it:
-    /// new ones would go with them.
+    /// The group cannot start an adoption yet. While files of an earlier run await removal it must not,
+    /// because the removal would delete the new files, too. This holds even if a repeated swap has already
+    /// used the old ones.
     fn is_occupied(&self, group: u64) -> bool {
         let Adoptions { under_way, loose } = &self.adoptions;
         !self.is_settled(group) || under_way.contains_key(&group) || loose.contains(&group)
     }
 
-    /// The files have their names, or will not get them.
+    /// The files were linked, or linking failed.
     pub(crate) fn staged(&mut self, group: u64, result: Result<(), NotStaged>) {
         let end = match result {
             Ok(()) => match self.propose_swap(group) {
@@ -139,13 +138,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.prepare(None, request).is_ok()
     }
 
-    /// A swap was executed: its segments follow.
+    /// A swap was executed; its segments must be replaced.
     pub(crate) fn swap_executed(&mut self, group: u64, op: Op, applied: &Applied, body: &Body) {
         match (applied, PartitionOp::decode(LogOperation::Swap, body)) {
             (Applied::Done(Change::Swap), Some(Ok(PartitionOp::Swap(swap)))) => {
                 let order = SwapOrder::from(&swap);
-                // Batches that a start has executed again are in memory as they were before: the segments may
-                // be replaced already.
+                // A start executes batches again and puts them into memory as they were, although their
+                // segments may already be replaced.
                 if let (Some(first), Some(last)) = (order.inputs.first(), order.inputs.last()) {
                     self.polls.cache.forget_between(group, first.base_offset, last.last_offset);
                 }
@@ -162,7 +161,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A swap is on the disk, or there was nothing to replace. It may be one of a life before this one.
+    /// A swap is on the disk, or there was no segment to replace. It may belong to an earlier run.
     pub(crate) fn swapped(&mut self, group: u64, op: Op, replaced: bool) {
         if replaced {
             self.segments.note_change(group);
@@ -175,22 +174,23 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// What is in memory of segments goes in the moment in which they are replaced: no poll has some of both.
+    /// Drops cached batches at the moment their segments are replaced, so that no poll mixes old and new
+    /// ones.
     pub(crate) fn forget_replaced(&mut self) {
         for (group, first, last) in self.segments.replaced() {
             self.polls.cache.forget_between(group, first, last);
         }
     }
 
-    /// Segments of a group were opened. What lies beside them is needed by a swap that is not executed again
-    /// yet, or by nobody.
+    /// Segments of a group were opened. Other files in the directory belong to a swap that awaits its
+    /// repetition, or are garbage.
     pub(crate) fn adoptions_opened(&mut self, group: u64) {
         if self.segments.core().has_loose(group) {
             self.adoptions.loose.insert(group);
         }
     }
 
-    /// Removes what a life before this one has left, where everything that its log has was executed.
+    /// Removes leftover files of earlier runs, once all operations in the log of their group are executed.
     pub(crate) fn tend_loose(&mut self) {
         if self.adoptions.loose.is_empty() {
             return;
@@ -203,7 +203,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A group ends, and with it what was to be adopted.
+    /// A group ends, and with it its adoption.
     pub(crate) fn forget_adoptions(&mut self, group: u64) {
         self.adoptions.loose.remove(&group);
         self.end_adoption(group, AdoptionEnd::NoGroup);

@@ -1,4 +1,4 @@
-//! When consumers that keep an offset were last seen: what they have not read yet may not go.
+//! Activity of consumers with stored offsets. Retention must keep unread messages of active consumers.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -6,24 +6,24 @@ use std::ops::RangeInclusive;
 use ng_vsr::Ticks;
 use ng_wire::replica::ConsumerKind;
 
-/// For how long the stored offset of a consumer keeps messages that it has not read.
+/// How long a stored offset protects messages that its consumer has not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffsetHold {
-    /// Not at all.
+    /// It protects none.
     Never,
-    /// As long as it is stored.
+    /// It protects them as long as it is stored.
     Always,
-    /// As long as the consumer was seen within so many milliseconds.
+    /// It protects them if the consumer was active within this many milliseconds.
     Seen(Ticks),
 }
 
 type Reader = (u64, ConsumerKind, u64);
 
-/// Consumers with a stored offset, by group. Each entry stands for one, so that there are not more than there
-/// are offsets.
+/// Last activity of consumers with a stored offset. Each entry belongs to one offset, so the offsets bound
+/// their number.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    /// Nobody was seen in an earlier life; whoever stored an offset then may still come.
+    /// Start of this run. Activity of earlier runs is unknown, so a consumer counts as active at the start.
     since: Ticks,
     seen: BTreeMap<Reader, Ticks>,
 }
@@ -33,17 +33,17 @@ impl Readers {
         Self { since: now, seen: BTreeMap::new() }
     }
 
-    /// A consumer with a stored offset was here.
+    /// Records activity of a consumer with a stored offset.
     pub(crate) fn saw(&mut self, group: u64, (kind, id): (ConsumerKind, u64), now: Ticks) {
         self.seen.insert((group, kind, id), now);
     }
 
-    /// Its offset is not stored any more.
+    /// Its offset was deleted.
     pub(crate) fn forget(&mut self, group: u64, (kind, id): (ConsumerKind, u64)) {
         self.seen.remove(&(group, kind, id));
     }
 
-    /// No offset of a group is stored any more.
+    /// All offsets of a group were deleted.
     pub(crate) fn forget_all(&mut self, group: u64) {
         let gone: Vec<Reader> = self.seen.range(all_of(group)).map(|(reader, _)| *reader).collect();
         for reader in gone {
@@ -51,7 +51,7 @@ impl Readers {
         }
     }
 
-    /// Whether the stored offset of a consumer holds messages back.
+    /// The stored offset of a consumer protects messages.
     pub(crate) fn holds(
         &self,
         hold: OffsetHold,
@@ -82,10 +82,10 @@ mod tests {
     const TWO: (ConsumerKind, u64) = (ConsumerKind::Group, 1);
 
     #[test]
-    fn a_consumer_holds_while_it_comes() {
+    fn an_active_consumer_protects_messages() {
         let mut readers = Readers::new(100);
         let within = OffsetHold::Seen(50);
-        assert!(readers.holds(within, 7, ONE, 149), "it may have been here before the start");
+        assert!(readers.holds(within, 7, ONE, 149), "it may have been active before the start");
         assert!(!readers.holds(within, 7, ONE, 150));
         readers.saw(7, ONE, 140);
         assert!(readers.holds(within, 7, ONE, 189) && !readers.holds(within, 7, ONE, 190));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stores_nothing_is_forgotten() {
+    fn a_consumer_without_an_offset_is_forgotten() {
         let mut readers = Readers::new(0);
         for (group, reader) in [(7, ONE), (7, TWO), (8, ONE), (6, TWO)] {
             readers.saw(group, reader, 10);

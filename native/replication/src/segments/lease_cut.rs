@@ -1,4 +1,4 @@
-//! Cuts of partitions: what a group has committed, as files that stay whatever becomes of the group.
+//! Cuts of partitions for leases: the committed messages as files that remain even if the group is deleted.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,23 @@ use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 use crate::outbox::Outgoing;
 
-/// What came of a cut.
+/// Outcome of a cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CutEnd {
-    /// Its segments have their names.
+    /// The segments have their second names.
     Done(CutSegments),
-    /// The group is not past its beginning. It may be asked for again.
+    /// The group is still recovering. The caller may try again.
     Busy,
     /// This shard has no such group.
     NoGroup,
-    /// What the group has committed cannot be written out for now. Why, in a sentence.
+    /// Committed messages cannot be written to segments for lack of space; with the cause in a sentence.
     Full(String),
-    /// The group's files are not what they must be, or could not be given names. Why, in a sentence.
+    /// The group's files are damaged or could not be linked; with the cause in a sentence.
     Failed(String),
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Gives the segments of a partition, with all that it has committed, names in a directory:
+    /// Links the segments of a partition, with all committed messages, into a directory. The outcome is
     /// [`Outgoing::Cut`].
     pub fn cut(&mut self, asker: u64, group: u64, directory: PathBuf) {
         let early = match self.groups.get(&group) {

@@ -1,7 +1,7 @@
-//! The segments of the partitions: filled behind the journal, cut for offline jobs, replaced by what those
-//! jobs made, and deleted by retention.
+//! The segments of the partitions: filled by write-behind, cut for offline jobs, replaced by compacted ones,
+//! and deleted by retention.
 //!
-//! Start with [`write_behind`]. The files themselves are the matter of `ng_storage::store`.
+//! Start with [`write_behind`]. `ng_storage::store` manages the files.
 
 pub(crate) mod adopt;
 pub(crate) mod consumer_activity;

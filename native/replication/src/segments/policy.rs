@@ -1,24 +1,24 @@
-//! How long the messages of a partition stay, as a decision about its segments: no clock, no disk.
+//! Retention policy: decides which segments of a partition to delete. It uses neither clock nor disk.
 
 use ng_storage::store::Span;
 
-/// Segments that one look lets go: what follows from it is one plan of the store.
+/// Maximum segments deleted per check, because their deletion is one plan of the store.
 pub(crate) const DROPPED_PER_LOOK: usize = 64;
 
-/// What a topic says about the messages of each of its partitions.
+/// Retention options of a topic, applied to each partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
-    /// Bytes after which a segment is sealed.
+    /// Size in bytes at which a segment is sealed.
     pub segment_bytes: u64,
-    /// Microseconds that a message is kept; `u64::MAX` for ever.
+    /// Microseconds until a message expires; `u64::MAX` for never.
     pub expiry: u64,
-    /// Bytes that a partition may hold before its oldest segments go; `u64::MAX` is no limit.
+    /// Maximum bytes of a partition before its oldest segments are deleted; `u64::MAX` for no limit.
     pub bytes_max: u64,
 }
 
 impl Keeping {
-    /// What a topic with so many partitions says: a part of what it may hold for each, and one segment at
-    /// least.
+    /// Options of a topic with `partitions` partitions. Each gets an equal share of the topic's size limit,
+    /// but at least one segment.
     #[must_use]
     pub fn of_topic(segment_bytes: u64, expiry: u64, topic_bytes_max: u64, partitions: u32) -> Self {
         let unlimited = |value: u64| if value == 0 { u64::MAX } else { value };
@@ -29,18 +29,19 @@ impl Keeping {
         Self { segment_bytes, expiry: unlimited(expiry), bytes_max: part }
     }
 
-    /// Whether any message ever goes.
+    /// Messages may be deleted at all.
     pub(crate) const fn is_limited(&self) -> bool {
         self.expiry < u64::MAX || self.bytes_max < u64::MAX
     }
 
-    /// Whether what was stamped then has been kept for long enough.
+    /// Messages with this timestamp have expired.
     const fn is_over(&self, stamped: u64, now: u64) -> bool {
         self.expiry < u64::MAX && stamped.saturating_add(self.expiry) <= now
     }
 
-    /// The first offset to keep, if segments may go: sealed ones, from the oldest on, that are over or too
-    /// many, and of which nobody needs a message behind `needed_behind`. `bytes` is what the partition holds.
+    /// The first offset to keep, if segments must be deleted: sealed ones from the oldest on that have
+    /// expired or exceed the size limit, until one has messages after `needed_behind`. `bytes` is the
+    /// partition's current size.
     pub(crate) fn first_to_keep(
         &self,
         segments: impl Iterator<Item = Span>,
@@ -60,12 +61,12 @@ impl Keeping {
         first
     }
 
-    /// Whether the last segment is to be sealed, so that it goes when its newest message is over.
+    /// The last segment must be sealed now, so that it can be deleted when its newest message expires.
     pub(crate) fn rolls(&self, last: Option<Span>, now: u64) -> bool {
         last.is_some_and(|segment| !segment.sealed && self.is_over(segment.oldest, now))
     }
 
-    /// In how many microseconds the first segment will be over, or will be sealed for it.
+    /// Microseconds until the first segment expires, or must be sealed to expire later.
     pub(crate) fn due_in(&self, first: Option<Span>, now: u64) -> Option<u64> {
         let first = first.filter(|_| self.expiry < u64::MAX)?;
         let stamped = if first.sealed { first.newest } else { first.oldest };
@@ -73,7 +74,7 @@ impl Keeping {
     }
 }
 
-/// The first offset to keep when so many of the oldest sealed segments are to go, if any may.
+/// The first offset to keep if the `count` oldest sealed segments are to be deleted; `None` if none may be.
 pub(crate) fn first_behind(
     segments: impl Iterator<Item = Span>,
     count: u32,
@@ -91,8 +92,8 @@ fn is_needed(segment: &Span, needed_behind: Option<u64>) -> bool {
 mod tests {
     use super::*;
 
-    /// Four segments of ten messages and 100 bytes, stamped at 0 .. 9, 10 .. 19 and so on; the last is
-    /// appended to.
+    /// Four segments of ten messages and 100 bytes, with timestamps 0 to 9, 10 to 19 and so on. The last is
+    /// not sealed.
     fn segments() -> impl Iterator<Item = Span> {
         (0..4).map(|number| Span {
             last_offset: number * 10 + 9,
@@ -108,38 +109,38 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_goes_when_its_newest_message_is_over() {
+    fn a_segment_is_deleted_when_its_newest_message_expires() {
         let keeping = keeping(100, u64::MAX);
         let first = |now| keeping.first_to_keep(segments(), 400, None, now);
         assert_eq!((first(108), first(109), first(118), first(119)), (None, Some(10), Some(10), Some(20)));
-        assert_eq!(first(1_000), Some(30), "what is appended to stays");
+        assert_eq!(first(1_000), Some(30), "the unsealed segment is kept");
         assert_eq!(keeping.first_to_keep(segments(), 400, None, u64::MAX), Some(30));
     }
 
     #[test]
-    fn what_is_too_much_goes_from_the_front() {
+    fn the_oldest_segments_above_the_size_limit_are_deleted() {
         let first = |bytes_max| keeping(u64::MAX, bytes_max).first_to_keep(segments(), 400, None, 1_000);
         assert_eq!((first(400), first(399), first(300), first(299)), (None, Some(10), Some(10), Some(20)));
         assert_eq!(first(0), Some(30));
     }
 
     #[test]
-    fn what_somebody_needs_stays() {
+    fn segments_that_a_consumer_needs_are_kept() {
         let first = |needed| keeping(1, 0).first_to_keep(segments(), 400, Some(needed), 1_000);
         assert_eq!(
             (first(8), first(9), first(18), first(19), first(99)),
             (None, Some(10), Some(10), Some(20), Some(30))
         );
-        let behind = |count, needed| first_behind(segments(), count, needed);
-        assert_eq!((behind(0, None), behind(1, None), behind(2, None)), (None, Some(10), Some(20)));
+        let first = |count, needed| first_behind(segments(), count, needed);
+        assert_eq!((first(0, None), first(1, None), first(2, None)), (None, Some(10), Some(20)));
         assert_eq!(
-            (behind(u32::MAX, None), behind(9, Some(20)), behind(9, Some(0))),
+            (first(u32::MAX, None), first(9, Some(20)), first(9, Some(0))),
             (Some(30), Some(20), None)
         );
     }
 
     #[test]
-    fn the_last_segment_is_sealed_when_its_oldest_message_is_over() {
+    fn the_last_segment_is_sealed_when_its_oldest_message_expires() {
         let keeping = keeping(100, u64::MAX);
         let last = || segments().last();
         assert!(!keeping.rolls(last(), 129) && keeping.rolls(last(), 130));
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn one_look_lets_a_bounded_number_go() {
+    fn one_check_deletes_a_bounded_number() {
         let many = (0..1_000).map(|number| Span {
             last_offset: number,
             oldest: 0,

@@ -1,5 +1,5 @@
-//! What makes messages go: their age, too many of them, or a client that says so. Each time the primary
-//! proposes up to which offset, so that every replica lets go of the same.
+//! Retention: deletes messages by age, by size, or on request of a client. The primary proposes the first
+//! offset to keep as an operation, so that every replica deletes the same messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,15 +15,15 @@ use crate::replicate::request::LogRequest;
 use crate::segments::consumer_activity::{OffsetHold, Readers};
 use crate::segments::policy::{Keeping, first_behind};
 
-/// Groups looked at in one turn.
+/// Groups checked per turn.
 const LOOKS_PER_TURN: usize = 16;
 
-/// When and how far messages go, the same for every partition.
+/// Limits that are the same for all partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
-    /// Milliseconds between two looks at a partition; without them no messages go by themselves.
+    /// Milliseconds between two checks of a partition; `None` disables automatic deletion.
     pub period: Option<Ticks>,
-    /// What the stored offset of a consumer holds back.
+    /// How long a stored offset protects unread messages.
     pub hold: OffsetHold,
 }
 
@@ -33,7 +33,7 @@ impl Default for RetentionLimits {
     }
 }
 
-/// A client that wants segments deleted, whose partition is being opened.
+/// A client's request to delete segments of a partition that is still being opened.
 #[derive(Debug)]
 struct Deletion {
     ticket: Ticket,
@@ -42,16 +42,16 @@ struct Deletion {
     level: Level,
 }
 
-/// What is kept of a shard's partitions for how long. Those that keep everything have no place in it.
+/// Retention state of a shard's partitions. Partitions that keep everything have no entry.
 #[derive(Debug)]
 pub(crate) struct Retention {
     limits: RetentionLimits,
     keeping: BTreeMap<u64, Keeping>,
-    /// When which group is looked at; each group stands in both or in none.
+    /// Time of the next check of each group. A group is in both maps or in neither.
     due: BTreeSet<(Ticks, u64)>,
     due_of: BTreeMap<u64, Ticks>,
     pub(crate) readers: Readers,
-    /// By group, while that is being opened.
+    /// Waiting deletions, by group, until its segments are open.
     deletions: BTreeMap<u64, Vec<Deletion>>,
 }
 
@@ -71,12 +71,12 @@ impl Retention {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// When a group that was looked at now is looked at again.
+    /// Time of the next periodic check after one at `now`.
     fn later(&self, now: Ticks) -> Ticks {
         now.saturating_add(self.limits.period.unwrap_or(Ticks::MAX))
     }
 
-    /// Looks at a group at a moment, unless it is looked at before.
+    /// Schedules a check, unless an earlier one is scheduled.
     fn look_at(&mut self, group: u64, at: Ticks) {
         if !self.keeping.contains_key(&group) || self.due_of.get(&group).is_some_and(|due| *due <= at) {
             return;
@@ -107,12 +107,12 @@ impl Retention {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Sets when and how far messages go.
+    /// Sets the limits of all partitions.
     pub const fn set_retention_limits(&mut self, limits: RetentionLimits) {
         self.retention.limits = limits;
     }
 
-    /// How long the messages of a partition are kept from now on. The partition may be opened later.
+    /// Sets the retention of a partition from now on. The group may be opened later.
     pub fn keep(&mut self, group: u64, keeping: Keeping) {
         self.segments.order(|store, _| store.set_segment_bytes(group, keeping.segment_bytes));
         let Some(period) = self.retention.limits.period.filter(|_| keeping.is_limited()) else {
@@ -121,12 +121,12 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             return;
         };
         if self.retention.keeping.insert(group, keeping) != Some(keeping) {
-            // Spread over a period: at a start all of them come at once.
+            // Spread over a period, because at a start all groups are registered at once.
             self.retention.look_at(group, self.clock.ticks() + 1 + group % period.max(1));
         }
     }
 
-    /// A partition is no more: nothing of it is kept.
+    /// Removes a deleted partition from retention.
     pub fn keep_nothing(&mut self, group: u64) {
         self.segments.order(|store, _| store.forget_segment_bytes(group));
         for Deletion { ticket, .. } in self.retention.forget(group) {
@@ -134,8 +134,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Lets so many of the oldest sealed segments of a partition go, as far as no consumer needs them; the
-    /// answer comes out under its ticket.
+    /// Deletes the `count` oldest sealed segments of a partition, except those that a consumer needs. The
+    /// answer carries the ticket.
     pub fn delete_segments(&mut self, ticket: Ticket, group: u64, client: u128, count: u32, level: Level) {
         let deletion = Deletion { ticket, client, count, level };
         if !self.groups.contains_key(&group) {
@@ -162,7 +162,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     pub(crate) fn retention_opened(&mut self, group: u64) {
         let state = self.partition(group).map(|state| (state.purge_generation, state.first_offset));
         if let Some((generation, first_offset)) = state.filter(|(_, first_offset)| *first_offset > 0) {
-            // The manifest may know of a truncation that the segments do not know of.
+            // The manifest may contain a truncation that the segments have not executed yet.
             self.segments.order(|store, effects| {
                 store.truncate_prefix(group, generation, first_offset, effects);
             });
@@ -173,24 +173,24 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.retention.look_at(group, self.clock.ticks());
     }
 
-    /// The segments of a group cannot be read: nobody can say which there are.
+    /// The segments of a group are unreadable, so deletions cannot choose any.
     pub(crate) fn retention_damaged(&mut self, group: u64) {
         for Deletion { ticket, .. } in self.retention.deletions.remove(&group).unwrap_or_default() {
             self.outbox.push(Outgoing::Answer { ticket, answer: LogAnswer::Busy });
         }
     }
 
-    /// Segments were sealed, or went: there may be more to do.
+    /// Segments were sealed or deleted, so others may be due now.
     pub(crate) fn segments_changed(&mut self, group: u64) {
         self.retention.look_at(group, self.clock.ticks());
     }
 
-    /// Messages came: they, or those before them, will have to go some time.
+    /// Messages arrived, so a check will be necessary later.
     pub(crate) fn messages_came(&mut self, group: u64) {
         self.retention.look_at(group, self.retention.later(self.clock.ticks()));
     }
 
-    /// Looks at the groups that are due.
+    /// Checks the groups that are due.
     pub(crate) fn tend_retention(&mut self) {
         for _ in 0..LOOKS_PER_TURN {
             let Some(group) = self.retention.take_due(self.clock.ticks()) else { return };
@@ -213,7 +213,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let held = self.segments.core().figures(group);
         let (bytes, messages) = held.map_or((0, 0), |figures| (figures.bytes, figures.messages));
         let Some(spans) = self.segments.core().spans(group) else {
-            // Whether opened by this or by a batch, the group is looked at when it is open.
+            // Opening the segments, here or by an append, schedules another check.
             self.open_segments(group);
             self.retention.look_at(group, later);
             return;
@@ -227,11 +227,13 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         if rolls {
             self.segments.order(|store, effects| store.roll(group, effects));
         }
-        // Nobody says when what is in memory alone has come to the disk, where its age counts.
+        // Messages in memory alone are not counted by age, and no event follows when they are written. So the
+        // group is checked again later.
         let is_on_its_way = first_segment.is_none() && messages > 0;
         let is_too_much = bytes > keeping.bytes_max;
         if let Some(first) = first {
-            // What is not taken now is proposed again; what is taken leads to the next look.
+            // If the operation is refused, the next check proposes it again; if it is executed, the change
+            // schedules a check.
             self.prepare(None, truncation(group, 0, Level::Replicated, first)).ok();
         }
         if let Some(at) = due_in.or((is_too_much || is_on_its_way).then_some(later)) {
@@ -239,7 +241,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The lowest offset that is stored for a consumer who still comes: it has not read what is behind it.
+    /// Lowest stored offset of an active consumer, which has not read the messages after it.
     fn needed_behind(&self, group: u64) -> Option<u64> {
         let state = self.partition(group)?;
         let Retention { limits, readers, .. } = &self.retention;

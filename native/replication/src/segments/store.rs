@@ -1,5 +1,5 @@
-//! The segments of all groups of a shard: the core that plans, the shell that works on files, and what is
-//! noted about groups.
+//! The segments of all groups of a shard: the core that plans, the shell that works on files, and notes about
+//! groups.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,11 +14,11 @@ pub(crate) struct ShardSegments<E> {
     core: SegmentStore,
     shell: PlanShell,
     effects: Vec<Effect>,
-    /// Lists the directory of a group with damage.
+    /// Lists the directory of a damaged group.
     environment: E,
-    /// Groups of which the figures changed since they were looked at.
+    /// Groups whose figures changed since the last look.
     changed: BTreeSet<u64>,
-    /// Groups that have ended and whose files are not gone yet.
+    /// Ended groups whose files are not deleted yet.
     ending: BTreeSet<u64>,
 }
 
@@ -28,22 +28,22 @@ impl<E: Environment> ShardSegments<E> {
         Self { core, shell, effects: Vec::new(), environment, changed, ending }
     }
 
-    /// The core, to be asked.
+    /// The core, read-only.
     pub(crate) const fn core(&self) -> &SegmentStore {
         &self.core
     }
 
-    /// Has the core do something. What follows from it is performed later in the turn.
+    /// Calls the core. Its effects are performed later in the turn.
     pub(crate) fn order<T>(&mut self, act: impl FnOnce(&mut SegmentStore, &mut Vec<Effect>) -> T) -> T {
         act(&mut self.core, &mut self.effects)
     }
 
-    /// Whether nothing that was ordered waits to be performed.
+    /// No effect waits to be performed.
     pub(crate) const fn is_performed(&self) -> bool {
         self.effects.is_empty()
     }
 
-    /// What is to be performed.
+    /// Takes the effects to perform.
     pub(crate) fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
@@ -52,7 +52,7 @@ impl<E: Environment> ShardSegments<E> {
         self.shell.owns(token)
     }
 
-    /// Takes the completion of a step of a plan. Returns whether a plan has ended with it.
+    /// Takes the completion of a step of a plan. Returns true if a plan has ended.
     pub(crate) fn complete(&mut self, driver: &mut E::Driver, completion: Completion, now: Instant) -> bool {
         let ended = self.shell.completed(driver, completion);
         let has_ended = ended.is_some();
@@ -62,7 +62,7 @@ impl<E: Environment> ShardSegments<E> {
         has_ended
     }
 
-    /// Does what is due by now.
+    /// Handles a deadline of the core, if one has passed.
     pub(crate) fn tend(&mut self, now: Instant) {
         if self.core.next_deadline().is_some_and(|due| due <= now) {
             self.core.step(store::Event::Due, now, &mut self.effects);
@@ -73,13 +73,13 @@ impl<E: Environment> ShardSegments<E> {
         self.shell.start(driver, lane, plan);
     }
 
-    /// Lists a directory. This blocks the shard: only a group with damage needs it, once.
+    /// Lists a directory. This blocks the shard, but only a damaged group needs it, once.
     pub(crate) fn list(&mut self, lane: u32, directory: &Path, now: Instant) {
         let files = list_files(&self.environment, directory);
         self.core.step(store::Event::Named { lane, files }, now, &mut self.effects);
     }
 
-    /// The segments that were replaced since the effects were performed last: group, first and last offset.
+    /// Segments replaced since effects were last performed: group, first and last offset.
     pub(crate) fn replaced(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.effects.iter().filter_map(|effect| match effect {
             Effect::Swapped { group, replaced: Some((first, last)), .. } => Some((*group, *first, *last)),
@@ -87,7 +87,7 @@ impl<E: Environment> ShardSegments<E> {
         })
     }
 
-    /// Takes back a buffer that nobody reads from any more.
+    /// Takes back a buffer without readers.
     pub(crate) fn recycle(&mut self, buffer: Buffer) {
         self.shell.use_again(buffer);
     }
@@ -96,7 +96,7 @@ impl<E: Environment> ShardSegments<E> {
         self.shell.spare_bytes()
     }
 
-    /// Frees buffers that were not used for a while; returns their bytes.
+    /// Frees buffers without recent use; returns their bytes.
     pub(crate) fn age_spares(&mut self) -> usize {
         self.shell.age_spares()
     }
@@ -105,7 +105,7 @@ impl<E: Environment> ShardSegments<E> {
         self.shell.set_spare_bytes_max(bytes_max);
     }
 
-    /// The figures of a group are others than they were.
+    /// Notes that the figures of a group changed.
     pub(crate) fn note_change(&mut self, group: u64) {
         self.changed.insert(group);
     }
@@ -114,24 +114,24 @@ impl<E: Environment> ShardSegments<E> {
         self.changed.pop_first()
     }
 
-    /// A group has ended; its files stay until [`ShardSegments::remove`].
+    /// A group has ended; its files remain until [`ShardSegments::remove`].
     pub(crate) fn end(&mut self, group: u64) {
         self.changed.remove(&group);
         self.ending.insert(group);
     }
 
-    /// Moves the files of a group that has ended out of the way.
+    /// Moves the files of an ended group to the trash.
     pub(crate) fn remove(&mut self, group: u64) {
         self.end(group);
         self.core.remove(group, &mut self.effects);
     }
 
-    /// Nothing is left of a group.
+    /// All files of a group are deleted.
     pub(crate) fn removed(&mut self, group: u64) {
         self.ending.remove(&group);
     }
 
-    /// The groups that have ended and whose files are not gone yet.
+    /// Ended groups whose files are not deleted yet.
     pub(crate) const fn ending(&self) -> &BTreeSet<u64> {
         &self.ending
     }

@@ -1,4 +1,4 @@
-//! From executed operations to segments, behind everybody's back: the journal holds what is not there yet.
+//! Write-behind of committed batches to segments. The journal is their durable copy until then.
 
 use ng_io::{Completion, Environment};
 use ng_partition::{Applied, Effect as Change};
@@ -14,7 +14,7 @@ use crate::poll::cache::Piece;
 use crate::transfer::send::Exports;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// A partition changed: its segments follow.
+    /// A partition changed; its segments follow.
     pub(crate) fn follow_change(&mut self, id: u64, op: Op, generation: u64, applied: &Applied, body: &Body) {
         self.open_segments(id);
         self.offsets_follow(id, op, applied, body);
@@ -57,7 +57,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Starts what the store wants done, and hears what it has done.
+    /// Starts the work that the store requests, and handles its results.
     pub(crate) fn perform_store(&mut self, driver: &mut E::Driver) {
         self.segments.tend(self.clock.instant());
         for buffer in self.polls.cache.released() {
@@ -67,7 +67,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             for effect in self.segments.take_effects() {
                 self.perform_store_effect(driver, effect);
             }
-            // What they read ended polls, or ends them: others may read then.
+            // Reads that ended have ended polls and freed memory, so waiting polls may read now.
             let led = self.segments.is_performed() && self.lead_waiting_polls();
             if !led && self.segments.is_performed() {
                 break;
@@ -118,7 +118,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
             }
             store::Effect::Removed { group } => {
                 self.segments.removed(group);
-                // The journal keeps the end of the group until a manifest does.
+                // The journal keeps the record of the group's end until a manifest without the group is in
+                // force.
                 self.checkpoint.dirty = true;
                 self.polls.cache.forget(group);
                 self.outbox.push(Outgoing::Removed { group });
@@ -130,8 +131,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Opens what a group has on the disk, at its first use after a start, and holds it against what the
-    /// manifest vouches for.
+    /// Opens the segments of a group at its first use after a start, and compares them with the manifest.
     pub(crate) fn open_segments(&mut self, id: u64) {
         let Some(group) = self.groups.get_mut(&id) else { return };
         self.segments.order(|store, effects| match std::mem::take(&mut group.files) {
@@ -141,10 +141,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         });
     }
 
-    /// The segments of a group have come further: a batch that is on the disk was the last one up to the
-    /// operations behind it, too, and a group that was opened may hold everything.
+    /// The segments of a group made progress. A synced batch also covers the later operations without
+    /// batches, and a group that was just opened may already contain everything.
     fn segments_follow(&mut self, group: u64) {
-        // A state of the metadata is no batch; it has a word of its own.
+        // The state of the metadata is no batch; [`store::Effect::StateWritten`] reports it.
         if group != METADATA {
             let synced = self.segments.core().synced(group);
             self.segments_synced(group, synced);

@@ -1,20 +1,20 @@
-//! What stands in front of the messages of a state that another node fetches.
+//! The head of a transferred state. It precedes the messages.
 
 use ng_storage::record_body::InstallBody;
 use ng_storage::refusal::Refusal;
 
-/// Three numbers.
+/// Bytes of three numbers.
 const FIXED: usize = 24;
 
-/// The state of a group but for its messages, and which of those follow it.
+/// The state of a group without its messages, and the range of messages that follows it.
 #[derive(Debug)]
 pub(crate) struct TransferHead {
-    /// As the install record will have it.
+    /// State, as in the install record.
     pub(crate) install: InstallBody,
     /// The messages from this offset on follow.
     pub(crate) first: u64,
     /// First offset that the sender retains. It exceeds the first offset of the state if the sender executed
-    /// a truncation or a purge in an earlier life and does not know yet, in this one, that it is committed.
+    /// a truncation or a purge in an earlier run and, in this run, does not know yet that it is committed.
     pub(crate) kept_from: u64,
 }
 
@@ -29,12 +29,12 @@ impl TransferHead {
         bytes
     }
 
-    /// How long the head is that begins with these bytes, if that is known already.
+    /// Length of the head that begins with these bytes, if they contain it already.
     pub(crate) fn length(bytes: &[u8]) -> Option<u64> {
         Some(number(bytes, 0)?.saturating_add(FIXED as u64))
     }
 
-    /// Reads a whole head.
+    /// Decodes a complete head.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Self>, Refusal> {
         let (Some(first), Some(kept_from)) = (number(bytes, 1), number(bytes, 2)) else { return Ok(None) };
         let Some(install) = bytes.get(FIXED..) else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! The log behind a state that another node is fetching: it is kept, so that the node can go on from the
-//! state when it has it.
+//! Retains the log after a state that another node fetches, so that the node can continue from the state with
+//! the log.
 
 use ng_io::Environment;
 use ng_storage::journal;
@@ -8,13 +8,12 @@ use ng_wire::replica::Op;
 use crate::host::ShardLog;
 use crate::machine::MetadataMachine;
 
-/// Operations that are kept at most. A node that falls further behind meanwhile fetches the difference once
-/// more.
+/// Maximum operations retained. A node that lags further fetches the difference as another state.
 const KEPT_MAX: u64 = 256;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Keeps the log of a group behind the oldest state that is being fetched from here, unless it has become
-    /// too long, or the journal needs the room; else lets it go.
+    /// Retains a group's log after the oldest state that is being fetched, or releases it because it has
+    /// become too long or the journal needs the room.
     pub(crate) fn hold_log(&mut self, id: u64) {
         let pressed = self.journal.core().is_pressed();
         let anchor = self.transfers.exports.oldest_anchor(id).filter(|_| !pressed);

@@ -1,7 +1,7 @@
-//! The state of a group, from one node to another that is too far behind for its log.
+//! Transfers the state of a group to a node that lags too far for the log.
 //!
-//! Start with [`receive`]: the node that lacks a state asks for it, piece by piece, and [`send`] answers.
-//! While a state is being fetched, [`log_pin`] keeps the log behind it.
+//! Start with [`receive`]: the node that lacks a state requests it, piece by piece, and [`send`] answers.
+//! During a transfer, [`log_pin`] retains the log after the state.
 
 pub(crate) mod head;
 pub(crate) mod log_pin;

@@ -1,7 +1,8 @@
-//! State from another replica: asked for piece by piece. What the group is without its messages comes first;
-//! then come the messages that this node does not have, which are appended to its own as they come. They are
-//! committed, so they may be there before the journal says so. Once all are synced the replica hears of it,
-//! and the journal gets its record.
+//! Receives a state from another replica, piece by piece.
+//!
+//! The head is the state without its messages and arrives first. The messages that this node lacks follow and
+//! are appended to its segments at once; this is safe before the journal has a record of them, because they
+//! are committed. When all are synced, the replica installs the state and the journal gets its record.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,10 +22,10 @@ use crate::replicate::agenda::Work;
 use crate::transfer::head::TransferHead;
 use crate::transfer::send::Exports;
 
-/// States that are fetched at a time; others wait for their turn.
+/// Maximum concurrent transfers; others wait in a queue.
 const INCOMING_MAX: usize = 4;
 
-/// Beats without a further piece after which a transfer is given up.
+/// Resend periods without progress after which a transfer is abandoned.
 const PATIENCE: Ticks = 20;
 
 /// A state that this node is fetching.
@@ -33,22 +34,23 @@ struct Incoming {
     from: u8,
     question: FetchState,
     asked: Ticks,
-    /// When it came further.
+    /// Time of the last progress.
     moved: Ticks,
     stage: FetchStage,
-    /// The next piece is not asked for before the disk has taken some of those that came.
+    /// The next request is deferred until the disk has taken some of the received messages, because they
+    /// occupy memory.
     crowded: bool,
-    /// The state without its messages, once it is here.
+    /// The state without its messages, once it is complete.
     whole: Option<InstallBody>,
 }
 
 #[derive(Debug)]
 enum FetchStage {
-    /// What is here already is not known yet.
+    /// The segments are still being opened, so the first missing offset is unknown.
     Opening,
     Head(Vec<u8>),
     Messages(Box<ReceivedBatches>),
-    /// All of it has come, and is on its way to the disk.
+    /// All messages have arrived and are being written to the disk.
     Settling,
 }
 
@@ -56,7 +58,7 @@ enum FetchStage {
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     incoming: BTreeMap<u64, Incoming>,
-    /// Group, who offered, and the checksum of the operation that it offered.
+    /// Group, offering node, and checksum of the operation up to which it offers the state.
     queued: VecDeque<(u64, u8, u128)>,
     questions: u64,
     /// States on their way to other nodes.
@@ -64,7 +66,7 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    /// The state that came for a group, but for its messages.
+    /// The received state of a group without its messages.
     pub(crate) fn whole(&self, group: u64) -> Option<&InstallBody> {
         self.incoming.get(&group)?.whole.as_ref()
     }
@@ -97,7 +99,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Asks for what lies behind what is here, once that is known.
+    /// Requests the state after the local messages, once the segments are open and the first missing offset
+    /// is known.
     fn begin_transfer(&mut self, id: u64) {
         self.open_segments(id);
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
@@ -122,7 +125,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.send_content(from, id, group.epoch, Content::FetchState(question), None);
     }
 
-    /// Asks again for pieces that did not come, and drops states that come, or are fetched, no further.
+    /// Requests late pieces again, and abandons transfers without progress in both directions.
     pub(crate) fn tend_transfers(&mut self) {
         let (now, resend) = (self.clock.ticks(), self.life.identity.timing.resend);
         let late = |incoming: &Incoming| now >= incoming.asked + resend;
@@ -139,7 +142,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.tend_exports();
     }
 
-    /// A piece of a state came.
+    /// Takes a piece of a state.
     pub(crate) fn take_state(&mut self, from: u8, id: u64, chunk: &StateChunk, bytes: &[u8]) {
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
         let known = incoming.from == from && incoming.question.nonce == chunk.nonce;
@@ -173,7 +176,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Looks at the head as far as it has come; `None` if it is of no use.
+    /// Verifies the head as far as it has arrived. Returns `None` if it is unusable.
     fn take_head(&mut self, id: u64, chunk: &StateChunk) -> Option<()> {
         let max = self.journal.core().body_bytes_max() as u64;
         self.moved(id, chunk.bytes as usize);
@@ -205,9 +208,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some(())
     }
 
-    /// Messages from `first` on will come, those before `kept_from` as far as the sender still has them. They
-    /// must lead on from those that are here; those of a generation that was purged elsewhere go, and all
-    /// that were truncated, if nothing else is left there.
+    /// Prepares to receive messages from `first` on; the sender still has those from `kept_from` on. They
+    /// must continue the local messages. If the sender has a later purge generation, or has truncated all
+    /// messages, the local ones are deleted first.
     fn begin_messages(
         &mut self,
         id: u64,
@@ -245,14 +248,15 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some(())
     }
 
-    /// Appends what came, as of an op that is not executed yet: where it stands in the log is not told.
+    /// Appends received messages. They get the op after the last executed one, because the sender does not
+    /// transfer their own ops.
     fn take_messages(&mut self, id: u64, bytes: &[u8]) -> Option<()> {
         let op = self.groups.get(&id)?.execution.executed().next();
         let FetchStage::Messages(messages) = &mut self.transfers.incoming.get_mut(&id)?.stage else {
             return None;
         };
         let batches = messages.feed(bytes, op.0).ok()?;
-        // Purged meanwhile, these would come again as what they are not any more.
+        // After a purge in the meantime, appending these would revive purged messages.
         if self.segments.core().held(id).is_none_or(|held| held.generation != messages.generation()) {
             return None;
         }
@@ -267,7 +271,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some(())
     }
 
-    /// Does what comes next of a transfer, if that can be done now.
+    /// Takes the next step of a transfer, if it is possible now.
     pub(crate) fn go_on(&mut self, id: u64) {
         let executed = self.groups.get(&id).map(|group| group.execution.executed().0);
         let Some(incoming) = self.transfers.incoming.get_mut(&id) else { return };
@@ -296,7 +300,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.settle_messages(id);
     }
 
-    /// All messages of a state have come: once they are on the disk the replica hears of it.
+    /// All messages have arrived: the replica is notified once they are on the disk.
     fn settle_messages(&mut self, id: u64) {
         let Some(Incoming { stage: FetchStage::Settling, whole: Some(whole), .. }) =
             self.transfers.incoming.get(&id)
@@ -310,7 +314,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The segments of a group have come further.
+    /// The segments of a group have made progress.
     pub(crate) fn transfer_follows(&mut self, id: u64) {
         match self.transfers.incoming.get(&id) {
             Some(Incoming { stage: FetchStage::Opening, .. }) => self.begin_transfer(id),
@@ -320,7 +324,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A transfer ends before all has come. The messages that came stay: they are what this node lacked.
+    /// Ends a transfer early. The received messages stay, because they are committed and this node lacked
+    /// them.
     pub(crate) fn give_up_transfer(&mut self, id: u64) {
         if self.transfers.incoming.remove(&id).is_some() {
             self.agenda.event(id, Event::FetchFailed);
@@ -328,9 +333,10 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// All of a state is here and synced: the replica takes it over, or has no use for it any more.
+    /// The whole state is here and synced: the replica installs it, or ignores it if it is obsolete.
     fn fetched(&mut self, id: u64) {
-        // What is being executed would end on a state that is not there any more; the next offer will do.
+        // If an operation is being executed, its result would apply to a replaced state. So this state is
+        // dropped, and the next offer starts a new transfer.
         let executing = self.groups.get(&id).is_none_or(|group| group.is_executing());
         let whole = self.transfers.whole(id).filter(|_| !executing);
         let read = whole.and_then(|whole| Some((whole.anchor.prepare()?, self.reads(id, whole)?)));
@@ -364,8 +370,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Puts the state that came in the place of the own one. Its record is in the journal; until that is
-    /// synced nothing that follows from it leaves.
+    /// Replaces the local state by the received one. Its record is in the journal; until that is synced, no
+    /// message that depends on it leaves.
     pub(crate) fn install_state(&mut self, id: u64, anchor: &PrepareHeader) {
         let state = self.transfers.whole(id).and_then(|whole| self.reads(id, whole));
         let (limits, planted) = (self.life.limits.partition, self.life.planted);
@@ -394,7 +400,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 }
 
-/// A state that can be taken over.
+/// A state that can be installed.
 #[derive(Debug)]
 enum State {
     Partition(GroupEntry),

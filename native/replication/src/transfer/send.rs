@@ -1,5 +1,5 @@
-//! States that other nodes fetch from this one: what the group is without its messages at once, then the
-//! messages that the other one lacks, piece by piece out of the segments.
+//! Sends states to other nodes: first the head, which is the state without its messages, then the messages
+//! that the other node lacks, piece by piece from the segments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::host::ShardLog;
 use crate::machine::{Machine, MetadataMachine};
 use crate::transfer::head::TransferHead;
 
-/// States that are kept for others at a time.
+/// Maximum states kept for others.
 const EXPORTS_MAX: usize = 4;
 
-/// Periods of resending after which a state that nobody asks for any more is dropped.
+/// Resend periods without a request after which a state is dropped.
 const EXPORT_PATIENCE: Ticks = 50;
 
-/// The same where another node waits for its place: whoever still wants it has asked for a piece several
-/// times in so long.
+/// The same while another node waits for room. A node that still fetches has sent several requests within
+/// this time.
 const CROWDED_PATIENCE: Ticks = 4;
 
-/// What tells the questions of an export to the segments from those of polls.
+/// Marks requests of exports to the segments, to distinguish them from those of polls.
 const ASKER: u64 = 1 << 63;
 
 /// A state that another node is fetching.
@@ -37,30 +37,30 @@ const ASKER: u64 = 1 << 63;
 struct Export {
     nonce: u64,
     asked: Ticks,
-    /// The last operation in it.
+    /// Last operation in the state.
     anchor: Op,
     stage: ExportStage,
-    /// The last piece was sent; it may be asked for again.
+    /// The last piece was sent; the node may still request it again.
     ended: bool,
 }
 
 #[derive(Debug)]
 enum ExportStage {
-    /// The segments do not hold all of it yet.
+    /// Segments do not contain all operations of the state yet.
     Gathering(Gathered),
-    /// Where the first message stands that the other node lacks is being looked up, under this number.
+    /// The segments are searched for the first message that the other node lacks, under this number.
     Locating(Gathered, u64),
     Ready(Box<Ready>),
 }
 
-/// A partition without its messages.
+/// A partition's state without its messages.
 #[derive(Clone, Debug)]
 struct Gathered {
     install: InstallBody,
     generation: u64,
     first_offset: u64,
     last_offset: Option<u64>,
-    /// The first offset that the other node lacks.
+    /// First offset that the other node lacks.
     first: u64,
 }
 
@@ -72,7 +72,7 @@ impl Gathered {
         }
     }
 
-    /// First offset of the state that these segments still hold.
+    /// First offset of the state that these segments still contain.
     fn kept_from(&self, files: &[ExportedFile]) -> u64 {
         let held = files.first().map_or(self.next_offset(), |file| file.entry.base_offset);
         held.max(self.first_offset)
@@ -85,14 +85,14 @@ impl Gathered {
     }
 
     /// The state without messages, because a later purge removed all of them. The replica executed that purge
-    /// in an earlier life; its segments do not return to an earlier generation while it waits to hear that it
-    /// is committed.
+    /// in an earlier run; its segments do not return to an earlier generation while it waits to learn that
+    /// the purge is committed.
     fn purged(&self) -> ExportStage {
         Self { first: 0, ..self.clone() }.with(self.next_offset(), Vec::new())
     }
 }
 
-/// Bytes of one segment.
+/// Byte range of one segment.
 #[derive(Debug)]
 struct Span {
     entry: SegmentEntry,
@@ -100,11 +100,11 @@ struct Span {
     end: u64,
 }
 
-/// Where a piece lies.
+/// Position of a piece.
 #[derive(Debug)]
 struct Place {
     entry: SegmentEntry,
-    /// The page that it begins in, and where in that.
+    /// Position of the page with the first byte; `skip` is the byte's position in the page.
     page: u64,
     skip: usize,
     length: usize,
@@ -116,7 +116,7 @@ struct Ready {
     generation: u64,
     spans: Vec<Span>,
     total: u64,
-    /// The piece that was read last, and where it stands in the state.
+    /// The piece that was read last, with its position in the state.
     piece: Option<(u64, Body)>,
     reading: Option<u64>,
 }
@@ -126,18 +126,18 @@ struct Ready {
 pub(crate) struct Exports {
     all: BTreeMap<(u8, u64), Export>,
     asked: u64,
-    /// Groups of which the log is kept for the sake of these.
+    /// Groups whose log is retained, because others will request it after the state.
     pub(crate) kept: BTreeSet<u64>,
 }
 
 impl Exports {
-    /// Whether a question to the segments was one of these.
+    /// The number belongs to an export and not to a poll.
     pub(crate) const fn asks(asker: u64) -> bool {
         asker & ASKER != 0
     }
 
-    /// Whether another can be kept. If there are as many as may be, the one makes room that was sent to its
-    /// end or was not asked for since `quiet_since`.
+    /// Returns true if there is room for another export. When all slots are used, removes the oldest that was
+    /// sent completely or had no request since `quiet_since`.
     fn has_room(&mut self, quiet_since: Ticks) -> bool {
         if self.all.len() < EXPORTS_MAX {
             return true;
@@ -148,8 +148,8 @@ impl Exports {
         longest.is_some_and(|key| self.all.remove(&key).is_some())
     }
 
-    /// The oldest anchor of the states of a group that others are fetching: what follows it they will ask
-    /// for.
+    /// Oldest anchor among the states of a group that others are fetching. They will request the log after
+    /// it.
     pub(crate) fn oldest_anchor(&self, id: u64) -> Option<Op> {
         let of_group = self.all.iter().filter(|((_, group), _)| *group == id);
         of_group.map(|(_, export)| export.anchor).min()
@@ -163,7 +163,7 @@ impl Ready {
         Self { head: Arc::new(head.into()), generation, spans, total, piece: None, reading: None }
     }
 
-    /// Where the piece at a position lies.
+    /// Position of the piece that begins at `position`.
     fn place(&self, position: u64) -> Option<Place> {
         let mut behind = position.checked_sub(self.head.len() as u64)?;
         for Span { entry, begin, end } in &self.spans {
@@ -179,7 +179,7 @@ impl Ready {
         None
     }
 
-    /// The piece at a position, if it is in memory.
+    /// The piece at `position`, if it is in memory.
     fn piece(&self, position: u64) -> Option<Body> {
         let head = usize::try_from(position).ok().and_then(|start| self.head.get(start..));
         match head.filter(|rest| !rest.is_empty()) {
@@ -188,7 +188,8 @@ impl Ready {
         }
     }
 
-    /// Takes what was read, if that was asked for; false if it is not what it was any more.
+    /// Takes the result of a read if this state requested it. The flag is false if the segment has changed or
+    /// is unreadable.
     fn take(&mut self, entry: &SegmentEntry, page: u64, bytes: Option<&Buffer>) -> Option<(u64, bool)> {
         let position = self.reading?;
         let place = self.place(position)?;
@@ -203,7 +204,8 @@ impl Ready {
 }
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Another node asks for a piece of a group's state. What cannot be answered yet is asked again.
+    /// Serves a request for a piece of a group's state. If the piece is not ready, no answer is sent, because
+    /// the other node will ask again.
     pub(crate) fn serve_state(&mut self, to: u8, id: u64, fetch: &FetchState) {
         let known =
             self.transfers.exports.all.get(&(to, id)).is_some_and(|export| export.nonce == fetch.nonce);
@@ -241,8 +243,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// Drops what nobody has asked for any more; the log behind the others is kept for those who will ask for
-    /// it.
+    /// Drops states without recent requests, and retains the log only for the others.
     pub(crate) fn tend_exports(&mut self) {
         let (now, resend) = (self.clock.ticks(), self.life.identity.timing.resend);
         self.transfers.exports.all.retain(|_, export| now < export.asked + EXPORT_PATIENCE * resend);
@@ -251,8 +252,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// The state of a group as of what its replica has executed, unless its machine is ahead of that just
-    /// now.
+    /// The state at the last executed operation; `None` while the machine is ahead of its replica.
     fn gather(&mut self, id: u64, fetch: &FetchState) -> Option<(Op, ExportStage)> {
         let group = self.groups.get(&id)?;
         let anchor = group.replica.anchor().filter(|anchor| anchor.op == group.execution.executed())?;
@@ -277,8 +277,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         Some((anchor.op, stage))
     }
 
-    /// Goes on to the messages once all of them are in segments. A purge meanwhile makes the state one of the
-    /// past.
+    /// Locates the messages once all of them are in segments. A purge in the meantime makes the state
+    /// obsolete.
     fn make_ready(&mut self, to: u8, id: u64) {
         self.open_segments(id);
         let Exports { all, asked, .. } = &mut self.transfers.exports;
@@ -320,7 +320,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.segments.order(|store, effects| store.fetch(id, fetch, effects));
     }
 
-    /// It was looked up where the first batch stands that another node lacks.
+    /// Takes the position of the first batch that the other node lacks.
     pub(crate) fn export_located(&mut self, asker: u64, fetched: &Fetched) {
         let asks = |export: &Export| matches!(export.stage, ExportStage::Locating(_, by) if by == asker);
         let Some((key, export)) = self.transfers.exports.all.iter_mut().find(|(_, export)| asks(export))
@@ -340,7 +340,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         let located = plan.and_then(|plan| {
             let kept_from = gathered.kept_from(&plan.files);
             let Some((offset, position)) = begin else {
-                // All that it lacks was truncated, and there is nothing behind that.
+                // All messages that it lacks were truncated, and none follow.
                 let truncated = matches!(fetched, Fetched::Nothing) && plan.files.is_empty();
                 return truncated.then(|| gathered.with(kept_from, Vec::new()));
             };
@@ -358,7 +358,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         self.send_piece(to, id, 0);
     }
 
-    /// The segments of a group have come further: what is gathered of it may be ready now.
+    /// The segments of a group have made progress, so a gathered state may be ready now.
     pub(crate) fn exports_follow(&mut self, id: u64) {
         let gathering = |export: &Export| matches!(export.stage, ExportStage::Gathering(_));
         let of_group = self
@@ -373,20 +373,20 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
-    /// A piece of a segment was read, for whoever waits for it.
+    /// Takes a piece of a segment and sends it to the nodes that wait for it.
     pub(crate) fn piece_read(&mut self, id: u64, entry: &SegmentEntry, offset: u64, bytes: Option<&Buffer>) {
         let generation = self.segments.core().held(id).map(|held| held.generation);
-        let mut told = Vec::new();
+        let mut waiting = Vec::new();
         for ((to, group), export) in &mut self.transfers.exports.all {
             if *group == id
                 && let ExportStage::Ready(ready) = &mut export.stage
                 && let Some((position, whole)) = ready.take(entry, offset, bytes)
             {
-                told.push((*to, position, whole && generation == Some(ready.generation), export.nonce));
+                waiting.push((*to, position, whole && generation == Some(ready.generation), export.nonce));
             }
         }
-        for (to, position, stands, nonce) in told {
-            if stands {
+        for (to, position, current, nonce) in waiting {
+            if current {
                 self.send_piece(to, id, position);
             } else {
                 self.transfers.exports.all.remove(&(to, id));
@@ -423,7 +423,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 }
 
-/// The batches of these files, those of the first from a position on.
+/// Spans of these files; the first begins at `position`.
 fn spans(files: &[ExportedFile], position: u64) -> Vec<Span> {
     let begins = std::iter::once(position).chain(std::iter::repeat(0));
     let span = |(file, begin): (&ExportedFile, u64)| Span { entry: file.entry, begin, end: file.bytes };
@@ -459,9 +459,9 @@ mod tests {
         ExportedFile { path: PathBuf::new(), entry, bytes: 0 }
     }
 
-    /// Once a group of three stood still: the only replica with the state had executed a truncation before it
-    /// restarted, and told the others that it still retained what that had dropped. They refused the messages
-    /// as incomplete.
+    /// Regression: a group of three stalled. The only replica with the state had executed a truncation before
+    /// it restarted, and claimed that it still retained the truncated messages, so the others refused the
+    /// messages as incomplete.
     #[test]
     fn a_sender_does_not_promise_messages_that_its_segments_have_dropped() {
         let gathered = gathered();
@@ -475,10 +475,10 @@ mod tests {
         assert_eq!(Gathered { last_offset: None, first_offset: 0, ..gathered }.kept_from(&[]), 0);
     }
 
-    /// Nodes that gave up fetching kept others from a state for 50 periods of resending, and those were told
-    /// nothing.
+    /// Regression: nodes that stopped fetching kept others from a state for 50 resend periods, and those got
+    /// no answer.
     #[test]
-    fn a_state_that_nobody_asks_for_makes_room() {
+    fn a_state_without_requests_makes_room() {
         let export = |asked, ended| {
             let stage = ExportStage::Gathering(gathered());
             Export { nonce: 1, asked, anchor: Op(9), stage, ended }

@@ -1,5 +1,4 @@
-//! Segments that an offline job compacted take the place of others while the node works, over kills and power
-//! cuts.
+//! Adoption of compacted segments while the node runs, with kills and power failures.
 
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use ng_wire::replica::{LogOperation, PartitionOp, swap_body};
 use crate::compaction::{compact, list, segments_there};
 use crate::rig::{GROUP, Node, STORE, batch, home, poll};
 
-/// Messages that [`filled`] sends, three in a batch.
+/// Messages that [`filled`] sends, three per batch.
 const MESSAGES: u64 = 120;
 
 pub(crate) fn sealed(environment: &SimulatedEnvironment) -> Vec<SegmentEntry> {
@@ -22,7 +21,7 @@ pub(crate) fn listed(environment: &SimulatedEnvironment) -> SegmentsFile {
     list(environment, &home(), GROUP)
 }
 
-/// What a job makes of runs of segments.
+/// Output of a compaction job for runs of segments.
 pub(crate) fn job(
     environment: &SimulatedEnvironment,
     runs: &[&[SegmentEntry]],
@@ -34,7 +33,7 @@ pub(crate) fn job(
     Adoption { swap: swap_body(order.generation, &order.inputs, &order.outputs), directory }
 }
 
-/// A node with four segments, the last of which is appended to.
+/// A node with four segments; the last is not sealed.
 fn filled(seed: u64) -> Node {
     let mut node = Node::new(seed);
     for number in 0..MESSAGES / 3 {
@@ -45,12 +44,12 @@ fn filled(seed: u64) -> Node {
     node
 }
 
-/// Nothing of the second and third batch in ten survives, and every other message of the rest.
+/// Keeps nothing of the second and third of every ten batches, and every other message of the rest.
 const fn keeps(offset: u64) -> bool {
     !matches!(offset % 30, 3..9) && offset.is_multiple_of(2)
 }
 
-/// All sealed segments become one; the offsets that are left then.
+/// Merges all sealed segments into one. Returns the adoption and the remaining offsets.
 fn merge(node: &mut Node) -> (Adoption, Vec<u64>) {
     let sealed = sealed(&node.environment);
     let end = sealed.last().map_or(0, |entry| entry.last_offset + 1);
@@ -58,7 +57,7 @@ fn merge(node: &mut Node) -> (Adoption, Vec<u64>) {
     (adoption, (0..MESSAGES).filter(|offset| *offset >= end || keeps(*offset)).collect())
 }
 
-/// Files of segments that no list names.
+/// Segment files that no list contains.
 fn left_over(environment: &SimulatedEnvironment) -> Vec<PathBuf> {
     let listed = listed(environment);
     assert!(listed.loose.is_empty(), "{listed:?}");
@@ -67,7 +66,7 @@ fn left_over(environment: &SimulatedEnvironment) -> Vec<PathBuf> {
     segments_there(environment, &home(), GROUP).into_iter().filter(|path| !names.contains(path)).collect()
 }
 
-/// Polls by every strategy give what is left.
+/// Polls with every strategy return the remaining messages.
 fn check_polls(node: &mut Node, left: &[u64]) {
     for count in [1, 7, 1_000] {
         for offset in 0..MESSAGES + 2 {
@@ -86,7 +85,7 @@ fn check_polls(node: &mut Node, left: &[u64]) {
 }
 
 #[test]
-fn what_is_adopted_is_polled_by_every_strategy() {
+fn adopted_segments_are_polled_by_every_strategy() {
     let mut node = filled(61);
     let before = node.figures();
     let (adoption, left) = merge(&mut node);
@@ -101,12 +100,12 @@ fn what_is_adopted_is_polled_by_every_strategy() {
     assert_eq!(node.figures(), figures);
     let mut node = node.stop_and_start();
     assert_eq!(node.figures(), figures);
-    assert_eq!(node.send(1, &[10]), MESSAGES, "offsets go on");
+    assert_eq!(node.send(1, &[10]), MESSAGES, "offsets continue");
     check_polls(&mut node, &[&left[..], &[MESSAGES]].concat());
 }
 
 #[test]
-fn a_timestamp_in_a_gap_is_found_behind_it() {
+fn a_timestamp_in_a_gap_is_found_after_it() {
     let mut node = filled(62);
     let all = node.poll(poll(PollStrategy::First, 1_000)).expect("nothing is wrong");
     let times: Vec<(u64, u64)> = crate::rig::messages(&crate::rig::bytes(&all))
@@ -122,7 +121,7 @@ fn a_timestamp_in_a_gap_is_found_behind_it() {
     }
 }
 
-/// The last messages of a partition are gone, and it has nothing behind them.
+/// The last messages of a sealed segment are removed, and its end becomes a gap.
 #[test]
 fn a_gap_at_the_end_is_no_damage() {
     let mut node = filled(63);
@@ -145,9 +144,9 @@ fn a_gap_at_the_end_is_no_damage() {
     assert_eq!(node.offsets(PollStrategy::Last, 11), left);
 }
 
-/// A poll that was cached or read before the adoption is not what the next one gets.
+/// A poll after an adoption must not return batches that were cached or read before it.
 #[test]
-fn what_is_cached_of_replaced_segments_is_forgotten() {
+fn cached_batches_of_replaced_segments_are_dropped() {
     let mut node = filled(64);
     node.log.set_poll_limits(PollLimits::default());
     assert_eq!(node.offsets(PollStrategy::First, 1_000).len() as u64, MESSAGES);
@@ -164,10 +163,10 @@ fn what_is_cached_of_replaced_segments_is_forgotten() {
     assert!(u64::from(polled.messages) <= MESSAGES && polled.messages as usize >= left.len());
 }
 
-/// A start executes the batches again, and had them in memory for polls as they were before the swap behind
-/// them.
+/// Regression: a start executes the batches again and had them in memory for polls in their form before the
+/// swap.
 #[test]
-fn what_a_start_executes_again_is_not_what_it_polls() {
+fn polls_after_a_start_do_not_return_replaced_batches() {
     let mut node = filled(71);
     let (adoption, left) = merge(&mut node);
     assert_eq!(node.adopt(adoption), AdoptionEnd::Done);
@@ -176,7 +175,7 @@ fn what_a_start_executes_again_is_not_what_it_polls() {
 }
 
 #[test]
-fn what_cannot_be_adopted_is_told() {
+fn an_impossible_adoption_is_refused_with_its_reason() {
     let mut node = filled(65);
     let (adoption, _) = merge(&mut node);
     let figures = node.figures();
@@ -191,13 +190,13 @@ fn what_cannot_be_adopted_is_told() {
     assert_eq!(node.until("an end", |node| node.take_adopted(first)), AdoptionEnd::Done);
     assert_ne!(node.figures(), figures);
     node.flush();
-    assert_eq!(node.adopt(adoption), AdoptionEnd::Fenced, "its inputs are gone");
+    assert_eq!(node.adopt(adoption), AdoptionEnd::Fenced, "its inputs are deleted");
     assert_eq!(left_over(&node.environment), Vec::<PathBuf>::new());
 }
 
-/// Between the look at the segments and the swap comes what makes them go.
+/// A truncation or a purge happens between the check of the segments and the swap.
 #[test]
-fn what_goes_meanwhile_fences_the_adoption() {
+fn a_concurrent_truncation_or_purge_fences_the_adoption() {
     for (seed, op) in
         [(66, PartitionOp::TruncatePrefix { offset: 60 }), (67, PartitionOp::Purge { generation: 1 })]
     {
@@ -225,9 +224,9 @@ fn what_goes_meanwhile_fences_the_adoption() {
     }
 }
 
-/// The process is killed, or the power goes, at every turn of an adoption.
+/// A kill or a power failure at every turn of an adoption.
 #[test]
-fn an_adoption_that_is_cut_short_has_happened_or_has_not() {
+fn an_interrupted_adoption_happens_completely_or_not_at_all() {
     let (mut old, mut new) = (0, 0);
     for turns in 0..40 {
         for power in [false, true] {
@@ -254,11 +253,11 @@ fn an_adoption_that_is_cut_short_has_happened_or_has_not() {
             assert_eq!(node.figures().messages, found.len() as u64);
         }
     }
-    assert!(old > 4 && new > 4, "{old} before the commit, {new} behind it");
+    assert!(old > 4 && new > 4, "{old} before the commit, {new} after it");
 }
 
 #[test]
-fn retention_goes_on_by_what_is_left() {
+fn retention_counts_only_the_remaining_messages() {
     let mut node = filled(69);
     node.log.set_retention_limits(RetentionLimits { period: Some(200), ..RetentionLimits::default() });
     let (adoption, left) = merge(&mut node);
@@ -273,10 +272,10 @@ fn retention_goes_on_by_what_is_left() {
     assert_eq!(node.figures(), figures, "it fits");
     let (operation, body) = PartitionOp::TruncatePrefix { offset: end - 1 }.encode();
     node.done(operation, &body);
-    assert_eq!(node.figures(), figures, "the segment stands for its last offset, too");
+    assert_eq!(node.figures(), figures, "the segment covers its last offset, too");
     assert!(matches!(node.delete_segments(GROUP, 1), ng_replication::LogAnswer::Done { .. }));
     let behind: Vec<u64> = left.iter().copied().filter(|offset| *offset >= end).collect();
-    node.until("it is gone", |node| (node.figures().messages == behind.len() as u64).then_some(()));
+    node.until("it is deleted", |node| (node.figures().messages == behind.len() as u64).then_some(()));
     assert_eq!(node.offsets(PollStrategy::First, 1_000), behind);
     assert_eq!(
         node.done(LogOperation::Noop, &[]),
@@ -286,7 +285,7 @@ fn retention_goes_on_by_what_is_left() {
     assert_eq!(node.offsets(PollStrategy::First, 1_000), behind);
 }
 
-/// What a compaction left can be compacted again, and each time the generation rises.
+/// A compacted segment can be compacted again, and each time its generation increases.
 #[test]
 fn a_compaction_of_a_compaction() {
     let mut node = filled(70);
@@ -307,10 +306,11 @@ fn a_compaction_of_a_compaction() {
     check_polls(&mut node.restart(), &left);
 }
 
-/// A life ends with files beside its segments. The next one has more to execute behind the swap, and is asked
-/// for another adoption from the moment on in which it has done so: nothing that it sweeps is of that one.
+/// A run ends with unlisted files in the directory of the segments. After the restart the log has operations
+/// after the swap. A new adoption is requested as soon as they are executed; the cleanup of the old files
+/// must not remove the new ones.
 #[test]
-fn an_adoption_right_behind_a_start_keeps_its_files() {
+fn an_adoption_right_after_a_start_keeps_its_files() {
     let mut adopted = 0;
     for turns in 0..12 {
         let mut node = filled(80 + turns);
@@ -319,7 +319,7 @@ fn an_adoption_right_behind_a_start_keeps_its_files() {
         node.begin_adoption(GROUP, adoption);
         node.until("it is staged", |node| (!listed(&node.environment).loose.is_empty()).then_some(()));
         (0..turns).for_each(|_| node.turn());
-        // The swap is put off, and not what comes behind it.
+        // The swap is deferred for lack of space, but the operations after it are not.
         node.environment.set_capacity(0);
         for number in 0..20 {
             node.begin(LogOperation::Batch, &batch(MESSAGES + number, &[7_000]));

@@ -1,10 +1,10 @@
-//! How much one answer holds, and how much is read at a time.
+//! Limits of one answer and of concurrent reads.
 
 use ng_replication::{Keeping, Poll, PollLimits, PollRefusal, PollStrategy};
 
 use crate::rig::{GROUP, Node, bytes, messages, poll, uncached};
 
-/// What one message of this size adds to a batch.
+/// Bytes that a message adds to a batch, in addition to its payload.
 const FRAME: usize = 48;
 const HEADER: usize = 256;
 

@@ -1,4 +1,4 @@
-//! What is kept in memory for those who poll next: what it saves, and what it must never answer.
+//! The poll cache: the reads that it saves, and the messages that it must never return.
 
 use ng_io::Driver;
 use ng_replication::{PollLimits, PollStrategy};
@@ -6,7 +6,7 @@ use ng_wire::replica::PartitionOp;
 
 use crate::rig::{Node, segments, uncached};
 
-/// Operations of the driver while something is done.
+/// Driver operations during `act`.
 fn operations(node: &mut Node, act: impl FnOnce(&mut Node)) -> u64 {
     let before = node.driver.counters().operations;
     act(node);
@@ -33,7 +33,7 @@ fn a_large_batch_that_is_polled_bit_by_bit_is_read_once() {
 }
 
 #[test]
-fn what_was_sent_last_is_answered_from_memory_when_it_is_on_the_disk() {
+fn recent_messages_are_served_from_memory_after_they_are_written() {
     let mut node = Node::new(32);
     node.log.set_poll_limits(PollLimits::default());
     for id in 0..20 {
@@ -49,7 +49,7 @@ fn what_was_sent_last_is_answered_from_memory_when_it_is_on_the_disk() {
 }
 
 #[test]
-fn what_was_purged_or_truncated_is_not_answered_from_memory() {
+fn purged_or_truncated_messages_are_not_served_from_memory() {
     let mut node = Node::new(33);
     node.log.set_poll_limits(PollLimits::default());
     for id in 0..10 {

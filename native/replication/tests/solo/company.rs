@@ -1,4 +1,4 @@
-//! How many syncs a few clients cost that ask again once they are answered.
+//! Number of syncs for a few clients that send again as soon as they are answered.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use ng_wire::replica::LogOperation;
 
 use crate::rig::{Node, batch};
 
-/// How long after another each answered client asks again: far less than a sync takes.
+/// Time between the next sends of two answered clients, much shorter than a sync.
 const APART: Duration = Duration::from_micros(5);
 
 const SENDS: usize = 400;
 
-/// Syncs of the journal while so many clients send, each one batch after the other.
+/// Syncs of the journal while `clients` clients send, each one batch after another.
 fn syncs(clients: usize) -> u64 {
     let mut node = Node::new(7);
     node.flush();
@@ -42,7 +42,7 @@ fn syncs(clients: usize) -> u64 {
 }
 
 #[test]
-fn a_client_of_its_own_waits_for_nobody() {
+fn a_single_client_does_not_wait_for_others() {
     assert!((400..410).contains(&syncs(1)), "one for each batch, and those of a checkpoint");
 }
 

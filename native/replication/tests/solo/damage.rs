@@ -1,5 +1,5 @@
-//! Segments that rot, end early, or are gone: what lies in the damage is refused by name, never an empty
-//! answer, and the rest is served.
+//! Damaged, truncated or missing segments: a poll of damaged messages gets an error and never an empty
+//! answer, and the other messages are served.
 
 use ng_io::Environment;
 use ng_io::simulated::Faults;
@@ -10,8 +10,8 @@ use crate::rig::{GROUP, Node, bytes, messages, poll, segments};
 const SIZE: usize = 20_000;
 const BATCH: usize = 256 + 48 + SIZE;
 
-/// 40 batches of one message in four segments, three of them sealed; started anew, so that nothing is in
-/// memory.
+/// 40 batches of one message in four segments, three of them sealed. The node has restarted, so no batch is
+/// in memory.
 fn filled() -> Node {
     let mut node = Node::new(31);
     for id in 0..40 {
@@ -28,18 +28,19 @@ fn polled(node: &mut Node, offset: u64, count: u32) -> Result<Vec<u64>, PollRefu
 
 #[test]
 fn a_flip_anywhere_in_a_batch_fences_that_batch() {
-    // The first segment holds batches 0 to 11; number 5 is hit.
+    // The first segment contains batches 0 to 11; the test damages batch 5.
     for place in (0..BATCH).step_by(997).chain(0..60).chain([255, 256, 263, 280, 300, BATCH - 1]) {
         let mut node = filled();
         let path = segments(&node.environment)[0].clone();
         assert!(node.environment.rot(&path, 5 * BATCH + place, 4));
         node.spoilt = true;
         assert_eq!(polled(&mut node, 0, 5), Ok(vec![0, 1, 2, 3, 4]), "byte {place}");
-        assert_eq!(node.damaged, [], "all that it wants is whole");
+        assert_eq!(node.damaged, [], "no wanted message is damaged");
         assert_eq!(polled(&mut node, 0, 100).map(|found| found.len()), Ok(5), "byte {place}");
         let expected = if place < 256 { PollRefusal::BatchChecksum } else { PollRefusal::MessageChecksum };
-        let refused = polled(&mut node, 5, 1).expect_err("what is damaged is not served");
-        // The head of a message says where the next one begins.
+        let refused = polled(&mut node, 5, 1).expect_err("a damaged message is not served");
+        // The head of a message contains the position of the next one, so its damage counts as damage of the
+        // batch.
         let head = (256..304).contains(&place) && refused == PollRefusal::BatchChecksum;
         assert!(refused == expected || head, "byte {place}: {refused:?}");
         assert_eq!(polled(&mut node, 8, 3), Ok(vec![8, 9, 10]), "byte {place}");
@@ -49,7 +50,7 @@ fn a_flip_anywhere_in_a_batch_fences_that_batch() {
 }
 
 #[test]
-fn a_segment_that_is_gone_or_cut_is_refused_and_the_others_are_served() {
+fn a_missing_or_truncated_segment_is_refused_and_the_others_are_served() {
     for gone in [true, false] {
         let mut node = filled();
         let path = segments(&node.environment)[1].clone();
@@ -69,7 +70,7 @@ fn a_segment_that_is_gone_or_cut_is_refused_and_the_others_are_served() {
     }
 }
 
-/// The unsealed segment holds batches 36 to 39; the node is started over the damage.
+/// The unsealed segment; it contains batches 36 to 39.
 fn unsealed(environment: &ng_io::SimulatedEnvironment) -> std::path::PathBuf {
     segments(environment).last().expect("four segments").clone()
 }
@@ -90,7 +91,7 @@ fn a_flip_in_the_unsealed_segment_costs_one_message_after_an_orderly_stop() {
 }
 
 #[test]
-fn nobody_has_to_poll_for_damage_to_be_named() {
+fn damage_is_reported_without_a_poll() {
     let mut node = filled().stop_and_start_after(|environment| {
         assert!(environment.rot(&unsealed(environment), BATCH + 500, 4));
     });
@@ -100,7 +101,7 @@ fn nobody_has_to_poll_for_damage_to_be_named() {
 }
 
 #[test]
-fn an_unsealed_segment_that_is_gone_costs_its_messages_and_none_of_the_journal() {
+fn a_missing_unsealed_segment_costs_its_messages_and_none_of_the_journal() {
     let mut node = filled().stop_and_start();
     assert_eq!(node.send(40, &[SIZE]), 40);
     let environment = node.environment.clone();
@@ -117,7 +118,7 @@ fn an_unsealed_segment_that_is_gone_costs_its_messages_and_none_of_the_journal()
 }
 
 #[test]
-fn an_index_that_is_gone_or_wrong_is_made_anew() {
+fn a_missing_or_wrong_index_is_rebuilt() {
     let index = |node: &Node| segments(&node.environment)[0].with_extension("index");
     let good = filled();
     let expected = good.environment.file_bytes(&index(&good)).expect("an index");
@@ -137,7 +138,7 @@ fn an_index_that_is_gone_or_wrong_is_made_anew() {
 }
 
 #[test]
-fn an_index_of_another_segment_misleads_nobody() {
+fn an_index_of_another_segment_misleads_no_poll() {
     let mut node = filled();
     let names = segments(&node.environment);
     let (one, other) = (names[0].with_extension("index"), names[1].with_extension("index"));

@@ -1,4 +1,4 @@
-//! What a partition holds: counted as it comes, the same after a restart, nothing once it is purged.
+//! Figures of a partition: updated with each batch, equal after a restart, zero after a purge.
 
 use ng_replication::PartitionFigures;
 use ng_wire::replica::PartitionOp;
@@ -11,7 +11,7 @@ fn figures(node: &mut Node, group: u64) -> PartitionFigures {
     node.until("figures", |node| node.log.figures(group))
 }
 
-/// Sends 40 batches of three messages; their bytes.
+/// Sends 40 batches of three messages; returns their bytes.
 fn fill(node: &mut Node) -> u64 {
     for number in 0..40 {
         node.send(number * 3, &[7_000; 3]);
@@ -58,7 +58,7 @@ fn figures_are_the_same_in_memory_on_the_disk_and_after_a_restart() {
 }
 
 #[test]
-fn every_change_is_told_once() {
+fn every_change_is_reported_once() {
     let mut node = Node::new(23);
     node.log.changed_figures(100);
     fill(&mut node);
@@ -76,7 +76,7 @@ fn every_change_is_told_once() {
 }
 
 #[test]
-fn what_a_full_disk_puts_off_is_counted_and_waits_in_memory_until_there_is_room() {
+fn writes_deferred_by_a_full_disk_are_counted_and_wait_in_memory() {
     let mut node = Node::new(28);
     node.flush();
     assert_eq!((node.log.counts().put_off, node.log.disk_figures().unflushed_bytes), (0, 0));

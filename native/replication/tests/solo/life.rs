@@ -1,4 +1,4 @@
-//! Partitions that begin and end while the node works.
+//! Partitions that begin and end while the node runs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ng_wire::replica::LogOperation;
 
 use crate::rig::{Node, batch, home};
 
-/// A partition that no start expects.
+/// A partition that is not expected at a start.
 const NEW: u64 = 0x5001;
 
 fn files(environment: &SimulatedEnvironment) -> usize {
@@ -16,7 +16,7 @@ fn files(environment: &SimulatedEnvironment) -> usize {
     environment.file_names().into_iter().filter(|path| path.starts_with(&of_group)).count()
 }
 
-/// A node with the new partition open, and messages in it.
+/// A node with the new partition open, with messages in it.
 fn opened(seed: u64) -> Node {
     let mut node = Node::new(seed);
     node.log.open(NEW).expect("sound limits");
@@ -40,7 +40,7 @@ fn a_partition_takes_messages_as_soon_as_it_is_settled() {
 }
 
 #[test]
-fn a_partition_that_is_always_written_to_stays_settled() {
+fn a_partition_with_constant_writes_stays_settled() {
     let mut node = opened(4);
     let under_way = node.begin(LogOperation::Batch, &batch(9, &[10]));
     let status = node.log.status(NEW).expect("it is open");
@@ -50,7 +50,7 @@ fn a_partition_that_is_always_written_to_stays_settled() {
 }
 
 #[test]
-fn what_was_acknowledged_in_a_new_partition_survives_every_crash() {
+fn acknowledged_messages_of_a_new_partition_survive_every_crash() {
     for seed in 0..20 {
         let mut node = opened(seed);
         for _ in 0..seed {
@@ -64,29 +64,29 @@ fn what_was_acknowledged_in_a_new_partition_survives_every_crash() {
 }
 
 #[test]
-fn a_partition_that_was_removed_leaves_nothing() {
+fn a_removed_partition_leaves_no_file() {
     let mut node = opened(2);
     node.flush();
     assert!(files(&node.environment) > 0);
     node.log.remove(NEW);
     assert!(!node.log.has(NEW));
-    node.until("its files are gone", |node| node.removed.contains(&NEW).then_some(()));
+    node.until("its files are deleted", |node| node.removed.contains(&NEW).then_some(()));
     assert_eq!((files(&node.environment), node.log.ending().count()), (0, 0));
     let node = node.restart();
     assert!(!node.log.has(NEW));
 }
 
 #[test]
-fn a_manifest_of_before_does_not_bring_a_partition_back() {
+fn an_earlier_manifest_does_not_revive_a_partition() {
     let mut node = opened(3);
-    // Stopping in order writes a manifest that names the partition.
+    // An orderly stop writes a manifest that names the partition.
     node = node.stop_and_start();
     assert!(node.log.has(NEW));
     node.log.remove(NEW);
-    node.until("its files are gone", |node| node.removed.contains(&NEW).then_some(()));
+    node.until("its files are deleted", |node| node.removed.contains(&NEW).then_some(()));
     let mut node = node.restart();
     assert!(!node.log.has(NEW));
-    // The next manifest has forgotten it, too.
+    // The next manifest does not name it.
     node = node.stop_and_start();
     assert!(!node.log.has(NEW));
     node.until("nothing ends any more", |node| (node.log.ending().count() == 0).then_some(()));
@@ -100,14 +100,15 @@ fn the_journal_keeps_the_end_of_a_partition_until_a_manifest_does() {
         node.rest(Duration::from_secs(1));
         let before = node.log.disk_figures().journal_live_bytes.0;
         node.log.open(NEW).expect("sound limits");
-        // Manifests come all the time: one is collected, or written, or in force when the partition ends.
+        // Manifests are written continuously, so one is being collected, written or put in force when the
+        // partition ends.
         node.send(1, &[10]);
         for _ in 0..turns * 10 {
             node.turn();
         }
         node.log.remove(NEW);
         let kept = node.log.disk_figures().journal_live_bytes.0;
-        node.until("its files are gone", |node| node.removed.contains(&NEW).then_some(()));
+        node.until("its files are deleted", |node| node.removed.contains(&NEW).then_some(()));
         assert!(kept > before, "after {turns} turns");
         node.rest(Duration::from_secs(2));
         assert_eq!(node.log.disk_figures().journal_live_bytes.0, before, "after {turns} turns");
@@ -115,8 +116,8 @@ fn the_journal_keeps_the_end_of_a_partition_until_a_manifest_does() {
 }
 
 #[test]
-fn a_removal_that_a_crash_cuts_short_is_finished_or_never_was() {
-    let (mut kept, mut gone) = (0, 0);
+fn an_interrupted_removal_happens_completely_or_not_at_all() {
+    let (mut kept, mut removed) = (0, 0);
     for turns in 0..40 {
         let mut node = opened(turns);
         node.flush();
@@ -130,16 +131,16 @@ fn a_removal_that_a_crash_cuts_short_is_finished_or_never_was() {
             node.until("it is settled", |node| node.log.is_settled(NEW).then_some(()));
             assert_eq!(last_offset(&node), Some(2), "after {turns} turns");
         } else {
-            gone += 1;
-            node.until("its files are gone", |node| (node.log.ending().count() == 0).then_some(()));
+            removed += 1;
+            node.until("its files are deleted", |node| (node.log.ending().count() == 0).then_some(()));
             assert_eq!(files(&node.environment), 0, "after {turns} turns");
         }
     }
-    assert!(kept > 0 && gone > 0, "{kept} kept, {gone} gone");
+    assert!(kept > 0 && removed > 0, "{kept} kept, {removed} removed");
 }
 
 #[test]
-fn who_waits_for_a_partition_that_ends_is_told_that_nothing_is_certain() {
+fn a_request_to_a_partition_that_ends_gets_an_uncertain_answer() {
     let mut node = opened(4);
     let answer = {
         let ticket = node.begin(LogOperation::Batch, &batch(50, &[5]));
@@ -154,7 +155,7 @@ fn a_burst_is_slowed_down_before_its_log_is_too_long_for_a_start() {
     let mut node = opened(5);
     let mut sent = 0;
     let mut waiting = Vec::new();
-    // Far more than a start can list, far quicker than manifests come by themselves.
+    // Many more operations than a start can list, and much faster than periodic manifests.
     while sent < 6_000 {
         while waiting.len() < 48 && sent < 6_000 {
             sent += 1;

@@ -1,6 +1,5 @@
-//! A node of its own on a simulated machine. Polls of a partition: from memory, from segments, across the
-//! boundary while it moves, and past damage. Partitions that begin and end while the node works, over
-//! crashes.
+//! A standalone node on a simulated machine. Polls of a partition: from memory, from segments, across their
+//! moving boundary, and around damage. Partitions that begin and end while the node runs, over crashes.
 
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]

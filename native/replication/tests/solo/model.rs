@@ -1,4 +1,4 @@
-//! What a poll must answer, by a model that keeps every message in a list.
+//! A model of a partition that keeps every message in a list and computes the expected answers of polls.
 
 use ng_replication::{Poll, PollStrategy};
 
@@ -6,10 +6,10 @@ use crate::rig::{Message, messages};
 
 const HEADER: usize = 256;
 
-/// All messages of the present generation.
+/// All messages of the current generation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
-    /// Each with the number of its batch.
+    /// Each message with the number of its batch.
     all: Vec<(usize, Message)>,
     batches: usize,
     next: u64,
@@ -32,12 +32,12 @@ impl Model {
         self.next
     }
 
-    /// A compaction leaves these messages.
+    /// Removes messages like a compaction.
     pub(crate) fn compact(&mut self, keeps: impl Fn(u64) -> bool) {
         self.all.retain(|(_, (offset, ..))| keeps(*offset));
     }
 
-    /// The time of some message.
+    /// Timestamp of a message.
     pub(crate) fn time(&self, number: usize) -> u64 {
         self.all.get(number).map_or(0, |(_, (_, time, _))| *time)
     }
@@ -46,7 +46,7 @@ impl Model {
         self.all.len()
     }
 
-    /// What a poll answers.
+    /// The expected answer to a poll.
     pub(crate) fn answer(&self, poll: &Poll, stored: Option<u64>) -> Vec<Message> {
         let there: Vec<_> = self.all.iter().filter(|(_, (offset, ..))| *offset >= self.first).collect();
         let count = poll.count as usize;
@@ -74,13 +74,13 @@ impl Model {
         answer
     }
 
-    /// Whether one of the messages between two offsets is chosen.
+    /// `chooses` holds for a message between two offsets.
     pub(crate) fn has_any(&self, (first, last): (u64, u64), chooses: impl Fn(u64) -> bool) -> bool {
         let mut offsets = self.all.iter().map(|(_, (offset, ..))| *offset);
         offsets.any(|offset| (first..=last).contains(&offset) && chooses(offset))
     }
 
-    /// Whether these messages stand in this order, none between them missing.
+    /// The model contains these messages consecutively.
     pub(crate) fn holds(&self, run: &[Message]) -> bool {
         let Some(first) = run.first() else { return true };
         let at = self.all.partition_point(|(_, (offset, ..))| *offset < first.0);

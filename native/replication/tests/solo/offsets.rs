@@ -1,4 +1,4 @@
-//! Offsets that polls commit, and those of consumers that do not wait: visible at once, in the log a little
+//! Unlogged offsets, from auto-commit polls and from consumers that do not wait: visible at once, in the log
 //! later.
 
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn visible(node: &Node) -> Option<u64> {
     node.log.stored_offset(GROUP, CONSUMER)
 }
 
-/// What the log says.
+/// The stored offset in the log.
 fn logged(node: &Node) -> Option<u64> {
     let state = node.log.partition(GROUP).expect("a partition");
     state.offsets.get(&(CONSUMER.0, CONSUMER.1.into())).copied()
@@ -43,7 +43,7 @@ fn store(node: &mut Node, offset: Option<u64>) -> PartitionReply {
 }
 
 #[test]
-fn a_poll_commits_at_once_and_the_log_hears_of_many_in_one_operation() {
+fn a_poll_commits_at_once_and_many_enter_the_log_in_one_operation() {
     let mut node = filled();
     let before = head(&node);
     for from in 0..5 {
@@ -59,7 +59,7 @@ fn a_poll_commits_at_once_and_the_log_hears_of_many_in_one_operation() {
 }
 
 #[test]
-fn a_poll_without_messages_or_behind_what_is_stored_commits_nothing() {
+fn a_poll_without_messages_or_below_the_stored_offset_commits_nothing() {
     let mut node = filled();
     assert!(committing(&mut node, PollStrategy::Offset(100), 2).is_empty());
     assert_eq!(visible(&node), None);
@@ -74,7 +74,7 @@ fn a_poll_without_messages_or_behind_what_is_stored_commits_nothing() {
 }
 
 #[test]
-fn the_next_batch_takes_along_what_is_ahead() {
+fn unlogged_offsets_enter_the_log_with_the_next_batch() {
     let mut node = filled();
     committing(&mut node, PollStrategy::First, 4);
     node.send(100, &[10]);
@@ -82,7 +82,7 @@ fn the_next_batch_takes_along_what_is_ahead() {
 }
 
 #[test]
-fn an_orderly_stop_leaves_nothing_ahead() {
+fn an_orderly_stop_leaves_no_offset_outside_the_log() {
     let mut node = filled();
     committing(&mut node, PollStrategy::First, 4);
     let node = node.stop_and_start();
@@ -94,7 +94,7 @@ fn a_consumer_that_waits_has_the_last_word() {
     let mut node = filled();
     committing(&mut node, PollStrategy::First, 8);
     assert_eq!(store(&mut node, Some(2)), PartitionReply::Done { value: 0, refused: Vec::new() });
-    assert_eq!(visible(&node), Some(2), "what it stored was behind the poll");
+    assert_eq!(visible(&node), Some(2), "the stored offset supersedes that of the poll");
     node.rest(DELAY * 2);
     assert_eq!((visible(&node), logged(&node)), (Some(2), Some(2)));
     committing(&mut node, PollStrategy::Next, 2);
@@ -105,7 +105,7 @@ fn a_consumer_that_waits_has_the_last_word() {
 }
 
 #[test]
-fn a_batch_does_not_take_along_what_an_earlier_operation_overtakes() {
+fn a_superseded_offset_does_not_enter_the_log_with_a_batch() {
     for offset in [Some(12), Some(2), None] {
         let mut node = filled();
         committing(&mut node, PollStrategy::First, 8);
@@ -120,7 +120,7 @@ fn a_batch_does_not_take_along_what_an_earlier_operation_overtakes() {
 }
 
 #[test]
-fn an_offset_that_is_refused_leaves_what_is_ahead() {
+fn a_refused_offset_does_not_change_an_unlogged_one() {
     let mut node = filled();
     committing(&mut node, PollStrategy::First, 8);
     let write = OffsetWrite { kind: CONSUMER.0, id: CONSUMER.1.into(), offset: Some(1_000) };
@@ -154,7 +154,7 @@ fn a_consumer_that_does_not_wait_may_step_back_or_drop_and_is_refused_by_name() 
 }
 
 #[test]
-fn a_purge_takes_what_is_ahead_with_it() {
+fn a_purge_drops_unlogged_offsets() {
     let mut node = filled();
     committing(&mut node, PollStrategy::First, 8);
     node.op(PartitionOp::Purge { generation: 1 });

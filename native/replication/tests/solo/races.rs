@@ -1,5 +1,5 @@
-//! Many polls at a time, while messages come, go to the disk, are truncated, purged and compacted, and the
-//! process is killed. Each answer is what the model had when the poll began.
+//! Concurrent polls while messages arrive, are written to segments, truncated, purged and compacted, and the
+//! process is killed. Each answer must equal the model's state at the start of the poll.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,18 +27,18 @@ struct Asked {
     expected: Vec<Message>,
     before: Model,
     current: u64,
-    /// Messages went while it was under way.
+    /// Messages were deleted during the poll.
     loose: bool,
-    /// Segments were replaced while it was under way: what was left each time.
+    /// Remaining messages after each replacement of segments during the poll.
     left: Vec<Model>,
 }
 
-/// Segments that a job compacted, on their way.
+/// An adoption in progress.
 struct ActiveAdoption {
     asker: u64,
-    /// The purge generation.
+    /// Purge generation.
     generation: u64,
-    /// The offsets that they stand for, and what decides which messages of them stay.
+    /// Range of offsets of the replaced segments. With `seed` it determines the messages to keep.
     range: (u64, u64),
     seed: u64,
     adoption: Adoption,
@@ -50,7 +50,7 @@ impl ActiveAdoption {
         offset < first || offset > last || !(offset * 7 + self.seed).is_multiple_of(3)
     }
 
-    /// Whether the segments count, by the list on the disk.
+    /// The list on the disk contains the new segments.
     fn has_happened(&self, node: &Node) -> bool {
         let Some(Ok(PartitionOp::Swap(swap))) = PartitionOp::decode(LogOperation::Swap, &self.adoption.swap)
         else {
@@ -71,7 +71,7 @@ struct World {
     answered: usize,
     adopting: Option<ActiveAdoption>,
     adopted: usize,
-    what: String,
+    story: String,
 }
 
 impl World {
@@ -82,7 +82,7 @@ impl World {
         let cache_bytes = one_of(&mut random, &[0, 20_000, 1 << 20]);
         let limits = PollLimits { piece_bytes, cache_bytes, ..PollLimits::default() };
         node.log.set_poll_limits(limits);
-        let what = format!("seed {seed}");
+        let story = format!("seed {seed}");
         Self {
             node,
             limits,
@@ -93,7 +93,7 @@ impl World {
             answered: 0,
             adopting: None,
             adopted: 0,
-            what,
+            story,
         }
     }
 
@@ -143,26 +143,26 @@ impl World {
     fn check(&mut self) {
         self.receive_message();
         self.hear_of_adoption();
-        let Self { node, asked, answered, what, .. } = self;
+        let Self { node, asked, answered, story, .. } = self;
         asked.retain(|asked| {
             let Some(answer) = node.take_polled(asked.ticket) else { return true };
-            let polled = answer.unwrap_or_else(|refusal| panic!("{what}: {:?}: {refusal:?}", asked.poll));
+            let polled = answer.unwrap_or_else(|refusal| panic!("{story}: {:?}: {refusal:?}", asked.poll));
             let found = messages(&bytes(&polled));
-            assert_eq!(found.len(), polled.messages as usize, "{what}: {:?}", asked.poll);
+            assert_eq!(found.len(), polled.messages as usize, "{story}: {:?}", asked.poll);
             if asked.loose {
-                // Either nothing that a compaction left out, or all of it.
+                // The answer contains all messages that a compaction removed, or none of them.
                 let mut states = std::iter::once(&asked.before).chain(&asked.left);
-                assert!(states.any(|state| state.holds(&found)), "{what}: {:?}", asked.poll);
+                assert!(states.any(|state| state.holds(&found)), "{story}: {:?}", asked.poll);
             } else {
-                assert!(found == asked.expected, "{what}: {:?} gave {} messages", asked.poll, found.len());
-                assert_eq!(polled.current_offset, asked.current, "{what}");
+                assert!(found == asked.expected, "{story}: {:?} gave {} messages", asked.poll, found.len());
+                assert_eq!(polled.current_offset, asked.current, "{story}");
             }
             *answered += 1;
             false
         });
     }
 
-    /// Begins to adopt what a job makes of some sealed segments, unless nothing would survive.
+    /// Begins to adopt compacted segments, unless no message would remain.
     fn adopt(&mut self) {
         let list = home().group(GROUP).segments();
         if self.adopting.is_some() || self.node.environment.file_bytes(&list).is_none() {
@@ -196,7 +196,7 @@ impl World {
         match (end, self.adopting.take()) {
             (AdoptionEnd::Done, Some(adopting)) => self.compacted(&adopting),
             (AdoptionEnd::Fenced | AdoptionEnd::Busy, _) => {}
-            (other, _) => panic!("{}: {other:?}", self.what),
+            (other, _) => panic!("{}: {other:?}", self.story),
         }
     }
 
@@ -218,7 +218,7 @@ impl World {
         self.asked.iter_mut().for_each(|asked| asked.loose = true);
     }
 
-    /// Lets what was sent be executed, so that the model knows where an operation stands among the batches.
+    /// Waits until all sent batches are executed, so that the model knows the position of the next operation.
     fn quiet(&mut self) {
         self.node.rest(Duration::from_millis(40));
         self.check();
@@ -254,11 +254,11 @@ impl World {
 
     fn restart(self) -> Self {
         let mut node = self.node.restart_with(self.limits);
-        // What is executed again is known already.
+        // The model already contains the operations that a start executes again.
         node.executed.clear();
         let mut world = Self { node, ..self };
         if let Some(adopting) = world.adopting.take() {
-            // Nobody was told: it has happened, or it has not.
+            // The outcome was not reported before the kill, so the disk decides.
             world.quiet();
             if adopting.has_happened(&world.node) {
                 world.compacted(&adopting);
@@ -275,12 +275,12 @@ impl World {
             self.node.turn();
             self.check();
         }
-        panic!("{}: {} polls are never answered", self.what, self.asked.len());
+        panic!("{}: {} polls are never answered", self.story, self.asked.len());
     }
 }
 
 #[test]
-fn each_poll_answers_what_was_there_when_it_began() {
+fn each_poll_returns_the_messages_present_at_its_start() {
     let (mut answered, mut adopted) = (0, 0);
     for seed in 0..seeds() {
         let mut world = World::new(seed);

@@ -1,4 +1,4 @@
-//! Messages that go: by age, by size, because a client says so; and those that stay because somebody needs
+//! Messages deleted by age, by size or on request of a client, and messages kept because a consumer needs
 //! them.
 
 use std::time::Duration;
@@ -8,12 +8,12 @@ use ng_wire::replica::{LogOperation, OffsetWrite, PartitionOp, offsets_body};
 
 use crate::rig::{CONSUMER, GROUP, Node, STORE, poll};
 
-/// Bytes of one of the batches that [`fill`] sends.
+/// Bytes of each batch that [`fill`] sends.
 const BATCH: u64 = 256 + 3 * 7_048;
 
 const SECOND: u64 = 1_000_000;
 
-/// Sends so many batches of three messages, and has them written.
+/// Sends batches of three messages and waits until segments contain them.
 fn fill(node: &mut Node, batches: u64) {
     for number in 0..batches {
         node.send(number * 3, &[7_000; 3]);
@@ -29,14 +29,14 @@ fn limits(hold: OffsetHold) -> RetentionLimits {
     RetentionLimits { period: Some(200), hold }
 }
 
-/// A node on which messages go within a fraction of a second.
+/// A node that checks retention several times per second.
 fn node(seed: u64, hold: OffsetHold) -> Node {
     let mut node = Node::new(seed);
     node.log.set_retention_limits(limits(hold));
     node
 }
 
-/// Stores an offset for the consumer, and waits for it.
+/// Stores an offset for the consumer through the log.
 fn store(node: &mut Node, offset: u64) {
     let write = OffsetWrite { kind: CONSUMER.0, id: CONSUMER.1.into(), offset: Some(offset) };
     node.done(LogOperation::Offsets, &offsets_body(&[write]));
@@ -62,7 +62,7 @@ fn a_partition_has_segments_of_its_topics_size() {
 }
 
 #[test]
-fn an_idle_partition_comes_to_hold_nothing() {
+fn an_idle_partition_becomes_empty() {
     let mut node = node(31, OffsetHold::Always);
     node.log.keep(GROUP, keeping(2 * SECOND, u64::MAX));
     fill(&mut node, 30);
@@ -89,7 +89,7 @@ fn an_idle_partition_comes_to_hold_nothing() {
 }
 
 #[test]
-fn what_is_young_stays_when_what_is_old_goes() {
+fn young_messages_are_kept_when_old_ones_expire() {
     let mut node = node(32, OffsetHold::Never);
     node.log.keep(GROUP, keeping(3 * SECOND, u64::MAX));
     fill(&mut node, 20);
@@ -98,18 +98,21 @@ fn what_is_young_stays_when_what_is_old_goes() {
     assert_eq!(first(&mut node), Some(0));
     node.until("the old ones are gone", |node| (node.figures().messages < 60).then_some(()));
     assert_eq!(node.offsets(PollStrategy::Last, 1), [young]);
-    node.until("all are gone", |node| (node.figures().messages == 0).then_some(()));
+    node.until("all are deleted", |node| (node.figures().messages == 0).then_some(()));
 }
 
 #[test]
-fn a_partition_holds_what_it_may() {
+fn a_partition_respects_its_size_limit() {
     let mut node = node(33, OffsetHold::Never);
     let bytes_max = 15 * BATCH;
     node.log.keep(GROUP, keeping(u64::MAX, bytes_max));
     fill(&mut node, 40);
     node.until("it fits", |node| (node.figures().bytes <= bytes_max).then_some(()));
     let figures = node.figures();
-    assert!(figures.bytes + STORE.segment_bytes > bytes_max, "no more went than had to: {figures:?}");
+    assert!(
+        figures.bytes + STORE.segment_bytes > bytes_max,
+        "more segments were deleted than necessary: {figures:?}"
+    );
     assert_eq!(figures.bytes, figures.messages / 3 * BATCH);
     assert_eq!(first(&mut node), Some(120 - figures.messages));
     assert_eq!(
@@ -132,11 +135,11 @@ fn another_limit_of_the_topic_holds_from_then_on() {
     node.log.keep(GROUP, keeping(u64::MAX, STORE.segment_bytes));
     node.until("it fits", |node| (node.figures().bytes <= STORE.segment_bytes).then_some(()));
     node.log.keep(GROUP, keeping(SECOND, u64::MAX));
-    node.until("all are gone", |node| (node.figures().messages == 0).then_some(()));
+    node.until("all are deleted", |node| (node.figures().messages == 0).then_some(()));
 }
 
 #[test]
-fn what_a_consumer_has_not_read_stays_while_it_comes() {
+fn unread_messages_of_an_active_consumer_are_kept() {
     let mut node = node(35, OffsetHold::Seen(3_000));
     node.log.keep(GROUP, keeping(SECOND / 2, u64::MAX));
     fill(&mut node, 40);
@@ -144,7 +147,7 @@ fn what_a_consumer_has_not_read_stays_while_it_comes() {
     node.until("what was read is gone", |node| (node.figures().messages < 120).then_some(()));
     for _ in 0..20 {
         node.rest(Duration::from_millis(500));
-        // It asks for the same again and again, and stores nothing.
+        // The consumer repeats the same poll and stores no offset.
         assert!(node.offsets(PollStrategy::First, 1)[0] <= 50);
         node.offsets(PollStrategy::Next, 1);
     }
@@ -154,15 +157,15 @@ fn what_a_consumer_has_not_read_stays_while_it_comes() {
 }
 
 #[test]
-fn a_consumer_that_dropped_its_offset_holds_nothing() {
+fn a_consumer_without_an_offset_protects_nothing() {
     let mut node = node(36, OffsetHold::Always);
     node.log.keep(GROUP, keeping(SECOND / 2, u64::MAX));
     fill(&mut node, 30);
     assert_eq!(node.log.store_ahead(GROUP, CONSUMER, Some(0)), Some(Ok(())));
     node.rest(Duration::from_secs(3));
-    assert_eq!(node.figures().messages, 90, "ahead of the log is stored, too");
+    assert_eq!(node.figures().messages, 90, "an unlogged offset protects messages, too");
     assert_eq!(node.log.store_ahead(GROUP, CONSUMER, None), Some(Ok(())));
-    node.until("all are gone", |node| (node.figures().messages == 0).then_some(()));
+    node.until("all are deleted", |node| (node.figures().messages == 0).then_some(()));
 }
 
 #[test]
@@ -183,10 +186,10 @@ fn a_client_deletes_the_oldest_sealed_segments() {
     assert!(held > 0 && held <= 81, "{held}");
     store(&mut node, 119);
     let mut node = node.restart();
-    // Nobody has opened its segments yet.
+    // The segments have not been opened since the start.
     assert!(is_done(&node.delete_segments(GROUP, u32::MAX)));
     let rest = node.figures();
-    assert_eq!(rest.segments, 1, "what is appended to stays");
+    assert_eq!(rest.segments, 1, "the unsealed segment is kept");
     assert_eq!(first(&mut node), Some(120 - rest.messages));
     assert!(is_done(&node.delete_segments(GROUP, u32::MAX)));
     assert_eq!(node.figures(), rest);
@@ -194,7 +197,7 @@ fn a_client_deletes_the_oldest_sealed_segments() {
 }
 
 #[test]
-fn who_waits_for_a_partition_that_ends_is_answered() {
+fn a_deletion_in_a_partition_that_ends_is_answered() {
     let node = node(38, OffsetHold::Never);
     let mut node = node.stop_and_start();
     fill(&mut node, 1);
@@ -205,7 +208,7 @@ fn who_waits_for_a_partition_that_ends_is_answered() {
 }
 
 #[test]
-fn a_truncation_that_a_crash_cuts_short_is_finished_or_never_was() {
+fn an_interrupted_truncation_happens_completely_or_not_at_all() {
     for turns in 0..60 {
         let mut node = node(39 + turns, OffsetHold::Never);
         fill(&mut node, 30);

@@ -1,4 +1,4 @@
-//! A node of its own with two partitions, on a machine that completes operations in any order.
+//! A standalone node with two partitions, on a simulated machine that completes operations in any order.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub(crate) const STORE: StoreLimits = StoreLimits {
     retry_delay: Duration::from_millis(100),
 };
 
-/// Metadata that remember nothing.
+/// A metadata machine without state.
 #[derive(Debug, Default)]
 pub(crate) struct Nothing(Vec<PrepareHeader>);
 
@@ -78,12 +78,12 @@ impl MetadataMachine for Nothing {
     }
 }
 
-/// A message as a consumer sees it: offset, time of its batch, and all its bytes.
+/// A message as a consumer sees it: offset, time of its batch, and its bytes.
 pub(crate) type Message = (u64, u64, Vec<u8>);
 
 pub(crate) type Answer = Result<Polled, PollRefusal>;
 
-/// A process on a machine.
+/// A process on a simulated machine.
 pub(crate) struct Node {
     pub(crate) environment: SimulatedEnvironment,
     pub(crate) driver: SimulatedDriver,
@@ -91,19 +91,19 @@ pub(crate) struct Node {
     tickets: u64,
     answers: BTreeMap<u64, LogAnswer>,
     polled: BTreeMap<u64, Answer>,
-    /// The partition that is sent to.
+    /// Partition that receives the requests.
     pub(crate) group: u64,
-    /// What came of adoptions, by who asked.
+    /// Outcomes of adoptions, by their number.
     adopted: BTreeMap<u64, AdoptionEnd>,
-    /// Groups of which nothing is left.
+    /// Groups whose files are all deleted.
     pub(crate) removed: Vec<u64>,
-    /// Batches that were executed, as stamped, since this was emptied.
+    /// Stamped batches that were executed since a test last emptied this list.
     pub(crate) executed: Vec<Body>,
-    /// Whether somebody damaged messages on its disk: nothing else may be called damaged.
+    /// The test damaged stored messages. Otherwise a report of damage fails the test.
     pub(crate) spoilt: bool,
-    /// Where polls met damage: group and offset.
+    /// Group and offset of damage that polls found.
     pub(crate) damaged: Vec<(u64, u64)>,
-    /// Ranges of lost messages, first and last offset.
+    /// Ranges of lost messages: first and last offset.
     pub(crate) fenced: Vec<(u64, u64)>,
 }
 
@@ -111,14 +111,14 @@ pub(crate) fn home() -> Home {
     Home::new("data")
 }
 
-/// The segments of the partition, oldest first.
+/// Segment files of the partition, oldest first.
 pub(crate) fn segments(environment: &SimulatedEnvironment) -> Vec<PathBuf> {
     let of_group = home().group(GROUP).directory();
     let names = environment.file_names().into_iter().filter(|path| path.starts_with(&of_group));
     names.filter(|path| path.extension().is_some_and(|extension| extension == "log")).collect()
 }
 
-/// A batch of messages of these sizes, the first of them numbered `id`.
+/// A batch of messages of these sizes; the first has id `id`.
 pub(crate) fn batch(id: u64, sizes: &[usize]) -> Vec<u8> {
     let ids = u128::from(id)..;
     let messages = ids.zip(sizes);
@@ -129,7 +129,7 @@ pub(crate) fn batch(id: u64, sizes: &[usize]) -> Vec<u8> {
     messages.fold(BatchBuilder::new(1_000), add).finish()
 }
 
-/// The messages of batches that stand back to back, each held against its checksums.
+/// The messages of consecutive batches, with all checksums verified.
 pub(crate) fn messages(mut bytes: &[u8]) -> Vec<Message> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -151,7 +151,7 @@ pub(crate) fn bytes(polled: &Polled) -> Vec<u8> {
     polled.parts.iter().flat_map(PollPart::bytes).copied().collect()
 }
 
-/// Bounds under which every poll of what is on the disk reads it.
+/// Poll limits without a cache, so that polls read from the disk.
 pub(crate) fn uncached() -> PollLimits {
     PollLimits { cache_bytes: 0, ..PollLimits::default() }
 }
@@ -169,7 +169,7 @@ impl Node {
         Self::start_with(environment, uncached())
     }
 
-    /// A process whose polls are bounded like this from the first moment on.
+    /// Starts a process with these poll limits.
     pub(crate) fn start_with(environment: &SimulatedEnvironment, poll_limits: PollLimits) -> Self {
         let directory = DataDirectory::new(environment.clone(), home(), SETTINGS);
         let layout = match directory.layout().expect("a good directory") {
@@ -233,7 +233,7 @@ impl Node {
         };
         node.until("it leads", |node| {
             let status = node.log.status(GROUP).expect("a group");
-            // Only who leads refuses to drop what nobody has stored.
+            // Only a primary refuses to delete an offset that is not stored; other replicas return `None`.
             let leads = node.log.store_ahead(GROUP, (ConsumerKind::Group, u32::MAX), None).is_some();
             (leads && status.commit_min == status.head).then_some(())
         });
@@ -244,7 +244,7 @@ impl Node {
         self.turn_within(Duration::from_millis(1));
     }
 
-    /// Turns once something happened, or after a while.
+    /// Takes a turn after the next completion, or after `while_at_most`.
     pub(crate) fn turn_within(&mut self, while_at_most: Duration) {
         let mut completions = Vec::new();
         let soon = self.driver.now() + while_at_most;
@@ -266,7 +266,7 @@ impl Node {
                 Outgoing::Adopted { asker, end, .. } => drop(self.adopted.insert(asker, end)),
                 Outgoing::Removed { group } => self.removed.push(group),
                 Outgoing::Damaged { group, offset } => {
-                    assert!(self.spoilt, "nobody damaged offset {offset} of {group:x}");
+                    assert!(self.spoilt, "no test damaged offset {offset} of {group:x}");
                     self.damaged.push((group, offset));
                 }
                 Outgoing::Fenced { group: GROUP, fences } => {
@@ -279,7 +279,7 @@ impl Node {
         }
     }
 
-    /// Turns until something is there.
+    /// Takes turns until `look` returns a value.
     pub(crate) fn until<T>(&mut self, what: &str, look: impl Fn(&mut Self) -> Option<T>) -> T {
         for _ in 0..20_000 {
             if let Some(found) = look(self) {
@@ -287,10 +287,10 @@ impl Node {
             }
             self.turn();
         }
-        panic!("it never comes to this: {what}");
+        panic!("it never happens: {what}");
     }
 
-    /// Lets a time pass.
+    /// Takes turns for a duration.
     pub(crate) fn rest(&mut self, time: Duration) {
         let end = self.driver.now() + time;
         while self.driver.now() < end {
@@ -298,7 +298,7 @@ impl Node {
         }
     }
 
-    /// Lets everything that is in memory come to the disk.
+    /// Takes turns until all messages are in segments.
     pub(crate) fn flush(&mut self) {
         self.rest(STORE.flush_delay * 4);
     }
@@ -335,7 +335,7 @@ impl Node {
         assert!(matches!(self.done(operation, &body), PartitionReply::Done { .. }));
     }
 
-    /// Sends messages of these sizes and waits until they are there; their first offset.
+    /// Sends messages of these sizes, waits for the reply, and returns the first offset.
     pub(crate) fn send(&mut self, id: u64, sizes: &[usize]) -> u64 {
         match self.done(LogOperation::Batch, &batch(id, sizes)) {
             PartitionReply::Done { value, .. } => value,
@@ -343,7 +343,7 @@ impl Node {
         }
     }
 
-    /// Has segments of a partition deleted.
+    /// Deletes the oldest segments of a partition.
     pub(crate) fn delete_segments(&mut self, group: u64, count: u32) -> LogAnswer {
         let ticket = self.begin_deletion(group, count);
         self.until("an answer", |node| node.take_answer(ticket))
@@ -388,7 +388,7 @@ impl Node {
         self.polled.remove(&ticket)
     }
 
-    /// How many of these polls are answered.
+    /// Number of these polls that are answered.
     pub(crate) fn polled(&self, tickets: [u64; 3]) -> usize {
         tickets.iter().filter(|ticket| self.polled.contains_key(ticket)).count()
     }
@@ -398,7 +398,7 @@ impl Node {
         self.until("an answer to a poll", |node| node.take_polled(ticket))
     }
 
-    /// Offsets that a poll answers.
+    /// Offsets that a poll returns.
     pub(crate) fn offsets(&mut self, strategy: PollStrategy, count: u32) -> Vec<u64> {
         let polled = self.poll(poll(strategy, count)).expect("nothing is wrong");
         let found = messages(&bytes(&polled));
@@ -406,12 +406,12 @@ impl Node {
         found.into_iter().map(|(offset, ..)| offset).collect()
     }
 
-    /// Ends the process and starts the next one.
+    /// Kills the process and starts the next one.
     pub(crate) fn restart(self) -> Self {
         self.restart_with(uncached())
     }
 
-    /// The same; the polls of the next one are bounded like this.
+    /// Kills the process and starts the next one with these poll limits.
     pub(crate) fn restart_with(self, limits: PollLimits) -> Self {
         let environment = self.environment.clone();
         drop(self);
@@ -419,7 +419,7 @@ impl Node {
         Self::start_with(&environment, limits)
     }
 
-    /// The power goes, and the next process starts.
+    /// Cuts the power and starts the next process.
     pub(crate) fn restart_without_power(self) -> Self {
         let environment = self.environment.clone();
         drop(self);
@@ -427,12 +427,12 @@ impl Node {
         Self::start(&environment)
     }
 
-    /// Stops in order, and starts anew.
+    /// Stops in order, then starts again.
     pub(crate) fn stop_and_start(self) -> Self {
         self.stop_and_start_after(|_| {})
     }
 
-    /// The same, with something done to the machine between the two. Messages may be damaged by it.
+    /// Stops in order, changes the disk with `act`, then starts again. `act` may damage messages.
     pub(crate) fn stop_and_start_after(mut self, act: impl FnOnce(&SimulatedEnvironment)) -> Self {
         self.log.begin_stop();
         self.until("a stop", |node| node.log.is_stopped().then_some(()));

@@ -1,4 +1,4 @@
-//! A node whose disk is full: it stops in order, and loses nothing.
+//! A node with a full disk: it stops in order and loses no message.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ng_wire::replica::{LogOperation, PartitionOp};
 
 use crate::rig::{GROUP, Node, batch};
 
-/// A node with three batches in segments and three for which there is no space.
+/// A node with three batches in segments and three without space for a segment.
 fn full(seed: u64) -> Node {
     let mut node = Node::new(seed);
     for id in 0..3 {
@@ -23,7 +23,7 @@ fn full(seed: u64) -> Node {
     node
 }
 
-/// Sends until not even the smallest batch is taken.
+/// Sends until even the smallest batch is refused.
 fn fill_journal(node: &mut Node) {
     let mut id = 6;
     for size in [500_000, 50_000, 5_000, 1_000, 1] {
@@ -39,7 +39,7 @@ fn fill_journal(node: &mut Node) {
 }
 
 #[test]
-fn a_stop_without_space_leaves_the_manifest_of_before_in_force_and_loses_nothing() {
+fn a_stop_without_space_keeps_the_earlier_manifest_and_loses_nothing() {
     for seed in 0..20 {
         let mut node = full(seed);
         let began = node.environment.now();
@@ -57,7 +57,7 @@ fn a_stop_without_space_leaves_the_manifest_of_before_in_force_and_loses_nothing
 fn a_stop_in_the_middle_of_a_manifest_that_finds_no_space_ends() {
     for seed in 0..20 {
         let mut node = full(seed);
-        // More than the period of manifests: one is being made, and waits for segments.
+        // Longer than the period of manifests, so one is in progress and waits for segments.
         node.rest(Duration::from_millis(900));
         node.log.begin_stop();
         node.until("a stop", |node| node.log.is_stopped().then_some(()));
@@ -65,7 +65,7 @@ fn a_stop_in_the_middle_of_a_manifest_that_finds_no_space_ends() {
 }
 
 #[test]
-fn a_node_starts_and_goes_on_without_space() {
+fn a_node_starts_and_continues_without_space() {
     let mut node = full(30).restart();
     assert_eq!(node.offsets(PollStrategy::Offset(0), 10), [0, 1, 2, 3, 4, 5]);
     assert_eq!(node.send(9, &[1]), 6);
@@ -92,7 +92,7 @@ fn the_journal_leaves_space_to_segments_that_wait_for_it() {
         names.iter().filter(|name| name.to_string_lossy().contains("/journal-")).count()
     };
     let before = files(&node);
-    // More than a quarter of a file: with room for it the ring would have grown.
+    // More than a quarter of a file, so the ring would have grown if it had room.
     for id in 6..36 {
         node.send(id, &[50_000]);
     }

@@ -1,4 +1,4 @@
-//! The five strategies and their edges, from memory and from the disk alike.
+//! The five poll strategies and their edge cases, from memory and from the disk.
 
 use ng_replication::{LogAnswer, PollLimits, PollRefusal, PollStrategy};
 use ng_wire::batch::BatchHeader;
@@ -7,8 +7,7 @@ use ng_wire::table::error::ErrorCode;
 
 use crate::rig::{CONSUMER, GROUP, Node, batch, bytes, messages, poll, segments};
 
-/// Ten messages in four batches, then looked at in memory, kept for those who poll next, on the disk, and
-/// after a restart.
+/// Ten messages in four batches, checked in memory, in the cache, on the disk, and after a restart.
 fn in_every_place(look: impl Fn(&mut Node)) {
     for cached in [false, true] {
         look_around(cached, &look);
@@ -49,9 +48,9 @@ fn an_empty_partition_answers_with_nothing() {
     assert_eq!(node.poll(elsewhere).map(|polled| polled.messages), Err(PollRefusal::NoGroup));
 }
 
-/// Messages that are in memory alone are all there: who has polled them to the last one met no damage.
+/// A poll of all messages in memory must not report damage at their end.
 #[test]
-fn what_is_in_memory_alone_is_not_called_damaged() {
+fn messages_only_in_memory_are_not_reported_damaged() {
     let mut node = Node::new(4);
     node.send(0, &[100; 3]);
     node.send(3, &[100; 2]);
@@ -68,7 +67,7 @@ fn what_is_in_memory_alone_is_not_called_damaged() {
 }
 
 #[test]
-fn offsets_are_answered_from_where_they_are() {
+fn offsets_are_served_from_memory_and_disk() {
     in_every_place(|node| {
         for from in 0..10 {
             for count in 1..12 {
@@ -84,7 +83,7 @@ fn offsets_are_answered_from_where_they_are() {
 }
 
 #[test]
-fn first_last_and_next_know_where_to_begin() {
+fn first_last_and_next_begin_at_the_right_offset() {
     in_every_place(|node| {
         assert_eq!(node.offsets(PollStrategy::First, 2), [0, 1]);
         assert_eq!(node.offsets(PollStrategy::Last, 3), [7, 8, 9]);
@@ -127,7 +126,7 @@ fn a_slice_keeps_its_messages_byte_for_byte() {
 }
 
 #[test]
-fn what_was_truncated_is_jumped_over() {
+fn truncated_messages_are_skipped() {
     let mut node = Node::new(4);
     for id in 0..40 {
         node.send(id, &[20_000]);
@@ -151,7 +150,7 @@ fn what_was_truncated_is_jumped_over() {
 }
 
 #[test]
-fn a_purge_begins_anew_at_once() {
+fn a_purge_restarts_at_offset_zero_at_once() {
     let mut node = Node::new(5);
     for id in 0..20 {
         node.send(id, &[20_000]);
@@ -168,7 +167,7 @@ fn a_purge_begins_anew_at_once() {
 }
 
 #[test]
-fn a_batch_that_never_was_one_gives_no_messages() {
+fn a_malformed_batch_adds_no_messages() {
     let mut node = Node::new(6);
     let answer = node.ask(LogOperation::Batch, b"no batch");
     assert_eq!(answer, LogAnswer::Invalid(ErrorCode::InvalidCommand));

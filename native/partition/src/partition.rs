@@ -79,7 +79,7 @@ impl Partition {
     }
 
     fn execute(&mut self, operation: PartitionOp<'_>) -> Result<Effect, Rejection> {
-        let state = &mut self.state;
+        let (state, planted) = (&mut self.state, self.planted);
         Ok(match operation {
             PartitionOp::Noop => Effect::Noop,
             PartitionOp::Batch(batch) => self.append(batch)?,
@@ -90,7 +90,9 @@ impl Partition {
                 }
                 state.purge_generation = generation;
                 (state.last_offset, state.first_offset) = (None, 0);
-                state.offsets.clear();
+                if !planted.has(Plant::KeepOffsets) {
+                    state.offsets.clear();
+                }
                 state.gaps.clear();
                 Effect::Purge { generation }
             }

@@ -11,6 +11,8 @@ pub enum Plant {
     /// A primary goes on stamping from what was applied when it began, whatever it has in the pipeline, and no replica
     /// looks whether an offset is taken.
     ReuseOffset,
+    /// A purge leaves the offsets of consumers.
+    KeepOffsets,
 }
 
 /// Which bug is planted in a partition.

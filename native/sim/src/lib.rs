@@ -27,5 +27,5 @@ pub mod shrink;
 mod story;
 pub mod summary;
 mod vigil;
-mod whole;
+pub mod whole;
 pub mod world;

@@ -12,7 +12,7 @@ use ng_sim::plants::Plant;
 use ng_sim::replay::{command, words};
 use ng_sim::run::{Failure, Summary, Watcher, live, live_many, tell};
 use ng_sim::shrink::{Patience, shrink};
-use ng_sim::summary::{Effort, in_full, in_short, of_aims, of_damage, of_failure};
+use ng_sim::summary::{Effort, in_full, in_short, of_aims, of_damage, of_failure, of_whole};
 
 mod arguments;
 
@@ -54,7 +54,7 @@ fn live_them(many: &Many) -> ExitCode {
     if let Some(first) = summary.failures.first() {
         make_smaller(first, many.threads);
     }
-    print!("{}{}", of_damage(&summary), of_aims(&summary));
+    print!("{}{}{}", of_damage(&summary), of_aims(&summary), of_whole(&summary));
     println!("{}", in_short(&summary, &effort));
     let missed = if many.every_step { summary.tally.missed() } else { Vec::new() };
     if !missed.is_empty() {

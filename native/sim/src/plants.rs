@@ -43,11 +43,15 @@ pub enum Plant {
     LostFrame,
     /// A command on metadata is answered before every shard knows its rows.
     EarlyAnswer,
+    /// A purge leaves the offsets of consumers.
+    KeptOffsets,
+    /// A truncation takes the segment along that it ends before.
+    GreedyTruncation,
 }
 
 impl Plant {
     /// Every bug.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::AckBeforeSync,
         Self::TruncateOnDamage,
         Self::ReusedOffset,
@@ -67,6 +71,8 @@ impl Plant {
         Self::KeptEntry,
         Self::LostFrame,
         Self::EarlyAnswer,
+        Self::KeptOffsets,
+        Self::GreedyTruncation,
     ];
 
     /// Whether only a world of a whole node can find it.
@@ -74,7 +80,13 @@ impl Plant {
     pub const fn is_of_whole(self) -> bool {
         matches!(
             self,
-            Self::StaleOffsets | Self::HastyStop | Self::KeptEntry | Self::LostFrame | Self::EarlyAnswer
+            Self::StaleOffsets
+                | Self::HastyStop
+                | Self::KeptEntry
+                | Self::LostFrame
+                | Self::EarlyAnswer
+                | Self::KeptOffsets
+                | Self::GreedyTruncation
         )
     }
 
@@ -111,6 +123,8 @@ impl Plant {
             Self::StaleOffsets => StaleOffsets,
             Self::HastyStop => HastyStop,
             Self::KeptEntry => KeptEntry,
+            Self::KeptOffsets => Partition(ng_partition::Plant::KeepOffsets),
+            Self::GreedyTruncation => Store(ng_storage::store::Plant::GreedyTruncation),
             Self::LostFrame => return Node::LostFrame,
             Self::EarlyAnswer => return Node::EarlyAnswer,
         })

@@ -11,7 +11,7 @@ use crate::damage::{Cell, DamageWorld};
 use crate::judges::Verdict;
 use crate::panics::caught;
 use crate::plan::{Draw, Fault, Plan};
-use crate::whole::WholeWorld;
+use crate::whole::{Reached, WholeWorld};
 use crate::world::{Outcome, World};
 
 /// A world that failed.
@@ -44,6 +44,10 @@ pub struct Summary {
     pub aimed: u64,
     /// What came of their aims.
     pub tally: Tally,
+    /// Worlds of whole nodes.
+    pub whole: u64,
+    /// What those reached.
+    pub reached: Reached,
     /// Worlds that failed, by seed.
     pub failures: Vec<Failure>,
 }
@@ -97,6 +101,13 @@ impl Lived {
         match self {
             Self::Cluster(world) => world.tally(failed),
             Self::Damage(_) | Self::Whole(_) => Tally::default(),
+        }
+    }
+
+    fn reached(&self) -> Option<&Reached> {
+        match self {
+            Self::Whole(world) => Some(world.reached()),
+            Self::Cluster(_) | Self::Damage(_) => None,
         }
     }
 
@@ -155,6 +166,10 @@ pub fn live_many(
             let (summary, watcher) = &mut *shared.lock().expect("no world panics here");
             if let Err(failure) = &lived {
                 watcher.failed(failure);
+            }
+            if let Some(reached) = world.reached() {
+                summary.whole += 1;
+                summary.reached.add(reached);
             }
             summary.add(&plan, lived, &tally);
         }

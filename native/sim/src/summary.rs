@@ -7,6 +7,7 @@ use crate::aims::Step;
 use crate::damage::{Cell, Damage, FileKind};
 use crate::replay::command;
 use crate::run::{Failure, Summary};
+use crate::whole::Reach;
 
 /// Characters of a verdict: some say where every replica stands.
 const VERDICT_MAX: usize = 400;
@@ -54,6 +55,7 @@ pub fn in_full(summary: &Summary, effort: &Effort) -> String {
     }
     page.push_str(&of_damage(summary));
     page.push_str(&of_aims(summary));
+    page.push_str(&of_whole(summary));
     let _ = writeln!(page, "\nfailures: {}", summary.failures.len());
     for failure in &summary.failures {
         let _ = writeln!(page, "{}", of_failure(failure));
@@ -86,6 +88,26 @@ pub fn of_damage(summary: &Summary) -> String {
                     endings.join(", ")
                 );
             }
+        }
+    }
+    if !missed.is_empty() {
+        let _ = writeln!(page, "  not reached: {}", missed.join(", "));
+    }
+    page
+}
+
+/// How often whole nodes met what their judges wait for, and what none of them met. Nothing if no world is one of a whole node.
+#[must_use]
+pub fn of_whole(summary: &Summary) -> String {
+    if summary.whole == 0 {
+        return String::new();
+    }
+    let mut page = format!("\nreached, in {} worlds of whole nodes:\n", summary.whole);
+    let mut missed = Vec::new();
+    for reach in Reach::ALL {
+        match summary.reached.of(reach) {
+            0 => missed.push(format!("{reach:?}")),
+            times => drop(writeln!(page, "  {:<18}{times:>10}", format!("{reach:?}"))),
         }
     }
     if !missed.is_empty() {

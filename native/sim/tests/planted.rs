@@ -60,6 +60,8 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::KeptEntry, seed: 436, stage: None },
     Found { plant: Plant::LostFrame, seed: 9, stage: None },
     Found { plant: Plant::EarlyAnswer, seed: 311, stage: None },
+    Found { plant: Plant::KeptOffsets, seed: 6, stage: None },
+    Found { plant: Plant::GreedyTruncation, seed: 2, stage: None },
 ];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
@@ -67,10 +69,12 @@ fn chosen(name: &str, otherwise: u64) -> u64 {
 }
 
 impl Found {
-    /// The world of a seed, in which every message stays: so the seeds were recorded.
+    /// The world of a seed, in which every message stays unless the bug is in what goes: so the seeds were recorded.
     fn plan(&self, seed: u64) -> Plan {
         if self.plant.is_of_whole() {
-            return Plan::draw(Draw::Whole, seed, None);
+            let drawn = Plan::draw(Draw::Whole, seed, None);
+            let drops = drawn.drops && matches!(self.plant, Plant::KeptOffsets | Plant::GreedyTruncation);
+            return Plan { drops, ..drawn };
         }
         let Some(stage) = self.stage else {
             return Plan { drops: false, ..Plan::draw(Draw::Calm, seed, None) };
@@ -134,6 +138,8 @@ each_is_found! {
     kept_entry: KeptEntry,
     lost_frame: LostFrame,
     early_answer: EarlyAnswer,
+    kept_offsets: KeptOffsets,
+    greedy_truncation: GreedyTruncation,
 }
 
 #[test]

@@ -8,9 +8,13 @@ use ng_sim::shrink::told_small;
 /// Seeds of the short form; `NG_SIM_SEED` and `NG_SIM_SEEDS` choose others, or more.
 const SEEDS: u64 = 200;
 
-/// Seeds that failed once: a batch took along an offset that an earlier operation had overtaken (43, 46, 215); an orderly
-/// stop left offsets behind that polls had committed (193, 512).
+/// Seeds that failed once, while nothing was deleted but topics and partitions: a batch took along an offset that an earlier
+/// operation had overtaken (43, 46, 215); an orderly stop left offsets behind that polls had committed (193, 512).
 const FAILED: [u64; 5] = [43, 46, 193, 215, 512];
+
+/// Seeds that failed once where segments and offsets are deleted: the offset of a poll that commits could not be deleted before
+/// the log had it (5, 11, 12).
+const FAILED_DELETING: [u64; 3] = [5, 11, 12];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -30,10 +34,11 @@ fn random_whole_nodes_hold() {
 
 #[test]
 fn whole_nodes_that_failed_once_hold() {
-    for seed in FAILED {
+    let deleting = FAILED_DELETING.into_iter().map(|seed| (seed, true));
+    for (seed, drops) in FAILED.into_iter().map(|seed| (seed, false)).chain(deleting) {
         for faults in [None, Some(Vec::new())] {
             let drawn = Plan::draw(Draw::Whole, seed, None);
-            let plan = Plan { faults: faults.unwrap_or_else(|| drawn.faults.clone()), ..drawn };
+            let plan = Plan { faults: faults.unwrap_or_else(|| drawn.faults.clone()), drops, ..drawn };
             let ended = live(&plan).map_err(|failure| failure.verdict);
             assert_eq!(ended.err(), None, "{}", command(&plan));
         }

@@ -11,7 +11,9 @@ use ng_replication::{Consumer, LogAnswer, LogRequest, PollRefusal, Polled, Ticke
 use ng_session::log_ticket::LogCaller;
 use ng_session::tickets::Tickets;
 use ng_storage::segments_file::Fence;
-use ng_wire::replica::{LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, Rejection, offsets_body};
+use ng_wire::replica::{
+    LogOperation, OffsetRefusal, OffsetWrite, PartitionReply, RefusedOffset, Rejection, offsets_body,
+};
 use ng_wire::reply::{self, Confirmation};
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::event::Event;
@@ -69,6 +71,8 @@ struct Waiting {
 struct Unanswered {
     connection: ng_net::ConnectionId,
     header: ng_wire::frame::RequestHeader,
+    /// It drops an offset that counted as stored when it was asked.
+    drops_offset: bool,
 }
 
 impl Unanswered {
@@ -99,13 +103,15 @@ impl<E: Environment> Shard<E> {
     pub(super) fn serve_partition(&mut self, request: PartitionRequest) {
         let PartitionRequest { shard, connection, header, place, ask } = request;
         let client = header.client;
-        let unanswered = Unanswered { connection, header };
+        let mut unanswered = Unanswered { connection, header, drops_offset: false };
         let (operation, level, body) = match ask {
             PartitionAsk::Send { batch, level } => {
                 self.log.set_partition_index(place.group, place.partition);
                 (LogOperation::Batch, level, batch)
             }
             PartitionAsk::WriteOffset { consumer, offset, level: Some(level) } => {
+                let drops = offset.is_none() && self.log.stored_offset(place.group, consumer).is_some();
+                unanswered.drops_offset = drops;
                 (LogOperation::Offsets, level, offsets_body(&[write(consumer, offset)]).into())
             }
             PartitionAsk::WriteOffset { consumer, offset, level: None } => {
@@ -203,7 +209,7 @@ impl<E: Environment> Shard<E> {
             self.send_refused();
         }
         let answer = match answer {
-            LogAnswer::Done { reply, .. } => done(unanswered.header.operation, place, reply),
+            LogAnswer::Done { reply, .. } => done(&unanswered, place, reply),
             other => Answer::Denied(refusal(other)),
         };
         self.answer_on(shard, unanswered.with(answer));
@@ -282,7 +288,8 @@ impl<E: Environment> Shard<E> {
 }
 
 /// What a client gets for an operation that was executed.
-fn done(operation: u8, place: Place, reply: &[u8]) -> Answer {
+fn done(unanswered: &Unanswered, place: Place, reply: &[u8]) -> Answer {
+    let operation = unanswered.header.operation;
     match PartitionReply::decode(reply) {
         Ok(PartitionReply::Done { value, .. }) if operation == Operation::SendMessages.code() => {
             let Place { stream: stream_id, topic: topic_id, partition: partition_id, .. } = place;
@@ -290,6 +297,10 @@ fn done(operation: u8, place: Place, reply: &[u8]) -> Answer {
             let mut body = Vec::new();
             reply::put_confirmations(&mut body, &[confirmation]);
             Answer::Body(body)
+        }
+        // The offset was ahead of the log, which never had it: the operation has overtaken it.
+        Ok(PartitionReply::Done { refused, .. }) if unanswered.drops_offset && is_missing(&refused) => {
+            Answer::Body(Vec::new())
         }
         Ok(PartitionReply::Done { refused, .. }) => match refused.first() {
             Some(refused) => Answer::Denied(status(refused.reason)),
@@ -321,6 +332,10 @@ fn write((kind, id): Consumer, offset: Option<u64>) -> OffsetWrite {
     OffsetWrite { kind, id: id.into(), offset }
 }
 
+fn is_missing(refused: &[RefusedOffset]) -> bool {
+    refused.iter().all(|refused| refused.reason == OffsetRefusal::Missing)
+}
+
 /// What a client is told of an answer of a partition's log that is no result.
 fn refusal(answer: &LogAnswer) -> ErrorCode {
     match answer {
@@ -328,5 +343,35 @@ fn refusal(answer: &LogAnswer) -> ErrorCode {
         LogAnswer::Invalid(error) => *error,
         LogAnswer::Unsupported => ErrorCode::FeatureUnavailable,
         _ => ErrorCode::TransientNotAccepted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ng_wire::frame::RequestHeader;
+
+    use super::*;
+
+    #[test]
+    fn an_offset_that_the_log_never_had_is_dropped_if_it_counted_as_stored() {
+        let refused = vec![RefusedOffset { index: 0, reason: OffsetRefusal::Missing }];
+        let reply = PartitionReply::Done { value: 0, refused }.encode();
+        let place = Place { stream: 0, topic: 0, partition: 0, group: 1 };
+        let told = |drops_offset| {
+            let header = RequestHeader {
+                size: 0,
+                client: 1,
+                request_checksum: 0,
+                timestamp: 0,
+                request: 1,
+                operation: Operation::DeleteConsumerOffset.code(),
+                session: 1,
+                code: 0,
+            };
+            let connection = ng_net::ConnectionId::of(ng_io::Token(1));
+            done(&Unanswered { connection, header, drops_offset }, place, &reply)
+        };
+        assert!(matches!(told(true), Answer::Body(body) if body.is_empty()));
+        assert!(matches!(told(false), Answer::Denied(ErrorCode::ConsumerOffsetNotFound)));
     }
 }

@@ -1,6 +1,6 @@
 //! Everything that was promised is read back by a client that knows nothing else.
 
-use super::asked::Asked;
+use super::asked::{Asked, Poll};
 use super::client::Client;
 use super::model::{Place, Standing};
 use super::request::From;
@@ -13,7 +13,7 @@ use crate::node::MILLI;
 const PATIENCE: u64 = 20_000;
 
 /// Messages that are polled at a time.
-const POLL: u32 = 100;
+const MESSAGES: u32 = 100;
 
 /// Reads all of it.
 pub(super) fn run(world: &mut WholeWorld) -> Result<(), Verdict> {
@@ -55,17 +55,22 @@ fn read_place(world: &mut WholeWorld, number: usize, place: Place) -> Result<(),
     {
         let from = From::Offset(next);
         let consumer = u32::MAX;
-        let asked = Asked::Poll { place, consumer, from, count: POLL, auto_commit: false, readable_to };
-        let read = world.model.read;
-        ask(world, number, &asked)?;
-        let more = world.model.read - read;
-        // Nothing is read where nothing is refused only while the node has no room for it.
-        next += more;
+        let begins_at = begins_at(world, place);
+        let poll =
+            Poll { place, consumer, from, count: MESSAGES, auto_commit: false, readable_to, begins_at };
+        world.model.read_to = next;
+        ask(world, number, &Asked::Poll(poll))?;
+        // Nothing is read where nothing is refused only where everything is gone, or while the node has no room for it.
+        next = world.model.read_to.max(self::begins_at(world, place));
     }
     for consumer in consumers {
-        ask(world, number, &Asked::Get { place, consumer })?;
+        ask(world, number, &Asked::Get { place, consumer, absent: false })?;
     }
     Ok(())
+}
+
+fn begins_at(world: &WholeWorld, place: Place) -> u64 {
+    world.model.partition(place).map_or(0, |partition| partition.front.first)
 }
 
 fn log_in(world: &mut WholeWorld, number: usize) -> Result<(), Verdict> {

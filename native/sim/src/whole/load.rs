@@ -3,15 +3,19 @@
 use ng_io::Environment as _;
 use ng_io::simulated::Random;
 
-use super::asked::Asked;
+use super::asked::{Asked, Poll};
 use super::client::Client;
 use super::model::{Model, Place, Standing};
 use super::request::From;
 use super::sizes::FRAME_BYTES_MAX;
+use super::stored::Stored;
 
 /// Topics of one client at a time, and partitions of one topic.
 const TOPICS_MAX: usize = 3;
 const PARTITIONS_MAX: u64 = 4;
+
+/// Where something goes, one of so many requests lets it.
+const REQUESTS_PER_DROP: u64 = 12;
 
 /// Bytes of a batch beside its payloads, for each message at most.
 const MESSAGE_BYTES: usize = 512;
@@ -26,6 +30,8 @@ pub(super) struct Load<'a> {
     pub(super) registrants: usize,
     /// Partitions that a new topic has at most.
     pub(super) partitions: u64,
+    /// What is to go, where something goes.
+    pub(super) drops: Option<&'a mut Random>,
 }
 
 impl Load<'_> {
@@ -33,6 +39,9 @@ impl Load<'_> {
     pub(super) fn next(&mut self, client: &Client) -> Option<Asked> {
         if !self.model.stream_exists {
             return (client.number == 0 && client.pending.is_empty()).then_some(Asked::CreateStream);
+        }
+        if let Some(asked) = self.let_go(client) {
+            return Some(asked);
         }
         if client.number < self.registrants && (self.model.places().is_empty() || self.random.below(8) == 0) {
             return self.change(client);
@@ -62,6 +71,9 @@ impl Load<'_> {
             })
             .map(|(number, _)| number)
             .collect();
+        if self.model.stream_is_purged {
+            return None;
+        }
         if own.is_empty() || (own.len() < TOPICS_MAX && self.random.below(4) == 0) {
             let persisted = self.random.flip();
             let topic = self.model.begin_topic(client.number, persisted);
@@ -100,11 +112,9 @@ impl Load<'_> {
     }
 
     fn send(&mut self, place: Place) -> Asked {
-        let count = 1 + self.random.below(8);
-        let messages = self.model.new_messages(place, count);
-        let mut left = FRAME_BYTES_MAX as usize - 2 * MESSAGE_BYTES - messages.len() * MESSAGE_BYTES;
-        let bytes = messages
-            .iter()
+        let count = usize::try_from(1 + self.random.below(8)).unwrap_or(1);
+        let mut left = FRAME_BYTES_MAX as usize - 2 * MESSAGE_BYTES - count * MESSAGE_BYTES;
+        let bytes: Vec<usize> = (0..count)
             .map(|_| {
                 let bytes = usize::try_from(self.random.below(self.payload_bytes + 1)).unwrap_or(0);
                 let bytes = bytes.min(left).max(12);
@@ -112,11 +122,14 @@ impl Load<'_> {
                 bytes
             })
             .collect();
+        let messages = self.model.new_messages(place, &bytes);
         Asked::Send { place, messages, bytes, stamp: self.wall }
     }
 
     fn poll(&mut self, client: &Client, place: Place) -> Asked {
-        let readable_to = self.model.partition(place).and_then(|partition| partition.readable_to);
+        let partition = self.model.partition(place);
+        let readable_to = partition.and_then(|partition| partition.readable_to);
+        let begins_at = partition.map_or(0, |partition| partition.front.first);
         let from = match self.random.below(8) {
             0 => From::First,
             1 => From::Last,
@@ -126,7 +139,8 @@ impl Load<'_> {
         };
         let auto_commit = from == From::Next && client.pending.is_empty() && self.random.flip();
         let count = u32::try_from(1 + self.random.below(20)).unwrap_or(1);
-        Asked::Poll { place, consumer: client.consumer(), from, count, auto_commit, readable_to }
+        let consumer = client.consumer();
+        Asked::Poll(Poll { place, consumer, from, count, auto_commit, readable_to, begins_at })
     }
 
     fn offsets(&mut self, client: &Client, place: Place) -> Option<Asked> {
@@ -134,12 +148,60 @@ impl Load<'_> {
         let partition = self.model.partition_mut(place)?;
         let stored = partition.consumers.get(&consumer).copied().unwrap_or_default();
         let readable_to = partition.readable_to.filter(|_| self.random.flip());
-        let Some(readable_to) = readable_to else { return Some(Asked::Get { place, consumer }) };
+        let Some(readable_to) = readable_to else {
+            let absent = partition.consumers.get(&consumer).is_some_and(Stored::is_absent);
+            return Some(Asked::Get { place, consumer, absent });
+        };
         let least = stored.live.unwrap_or(0);
         let offset = least + self.random.below(readable_to.saturating_sub(least) + 1);
-        let stored = partition.consumers.entry(consumer).or_default();
-        stored.most = stored.most.max(Some(offset));
+        partition.consumers.entry(consumer).or_default().may_be(offset);
         Some(Asked::Store { place, consumer, offset, quorum: self.random.below(4) > 0, outlived: false })
+    }
+}
+
+impl Load<'_> {
+    /// Something that is to go, now and then.
+    fn let_go(&mut self, client: &Client) -> Option<Asked> {
+        let random = self.drops.as_deref_mut()?;
+        if random.below(REQUESTS_PER_DROP) > 0 {
+            return None;
+        }
+        let places = self.model.places();
+        let place = *places.get(usize::try_from(random.below(places.len() as u64)).ok()?)?;
+        match random.below(16) {
+            0..9 if client.pending.is_empty() => {
+                let (consumer, quorum) = (client.consumer(), random.flip());
+                let stored = self.model.partition_mut(place)?.consumers.entry(consumer).or_default();
+                let before = *stored;
+                stored.delete();
+                Some(Asked::DeleteOffset { place, consumer, before, quorum, outlived: false })
+            }
+            0..14 => {
+                let count = u32::try_from(1 + random.below(3)).unwrap_or(1);
+                self.model.partition_mut(place)?.front.delete(count);
+                Some(Asked::DeleteSegments { place, count })
+            }
+            14 => {
+                let asked = self.model.now;
+                self.model
+                    .begin_purge(&[place.topic])
+                    .then_some(Asked::PurgeTopic { topic: place.topic, asked })
+            }
+            _ => self.purge_stream(),
+        }
+    }
+
+    /// Purges everything, if nobody makes or changes a topic.
+    fn purge_stream(&mut self) -> Option<Asked> {
+        let rests = |standing| matches!(standing, Standing::Gone | Standing::Unknown);
+        if self.model.topics.iter().any(|topic| topic.busy && !rests(topic.standing)) {
+            return None;
+        }
+        let topics = (0_u32..).zip(&self.model.topics);
+        let there = topics.filter(|(_, topic)| topic.standing == Standing::Exists);
+        let topics: Vec<u32> = there.map(|(number, _)| number).collect();
+        self.model.stream_is_purged = self.model.begin_purge(&topics);
+        Some(Asked::PurgeStream { topics, asked: self.model.now })
     }
 }
 

@@ -7,7 +7,7 @@ use ng_catalog::{
 };
 use ng_wire::primitive::{Reader, put_u8, put_u32, put_u64};
 use ng_wire::replica::Level;
-use ng_wire::request::{CreateStream, CreateTopic, PartitionsChange, TopicTarget};
+use ng_wire::request::{CreateStream, CreateTopic, PartitionsChange, StreamTarget, TopicTarget};
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::operation::Operation;
 
@@ -96,6 +96,8 @@ impl Metadata {
             Some(Operation::DeleteTopic) => self.delete_topic(body),
             Some(Operation::CreatePartitions) => self.create_partitions(stamp, body),
             Some(Operation::DeletePartitions) => self.delete_partitions(body),
+            Some(Operation::PurgeTopic) => self.purge_topic(body),
+            Some(Operation::PurgeStream) => self.purge_stream(body),
             _ => Err(ErrorCode::FeatureUnavailable),
         };
         let outcome = outcome.unwrap_or_else(Outcome::refused);
@@ -217,6 +219,36 @@ impl Metadata {
         }
         Self::raise(&mut outcome, self.raised());
         Ok(outcome)
+    }
+
+    fn purge_topic(&self, body: &[u8]) -> Result<Outcome, ErrorCode> {
+        let target = TopicTarget::decode(body).map_err(|_| ErrorCode::InvalidCommand)?;
+        let view = self.catalog.find_topic(target).map_err(|_| ErrorCode::TopicIdNotFound)?;
+        Ok(self.purged(view.stream, |topic| topic == view.topic))
+    }
+
+    fn purge_stream(&self, body: &[u8]) -> Result<Outcome, ErrorCode> {
+        let target = StreamTarget::decode(body).map_err(|_| ErrorCode::InvalidCommand)?;
+        let stream = self.catalog.find_stream(target.stream).map_err(|_| ErrorCode::StreamIdNotFound)?;
+        Ok(self.purged(stream, |_| true))
+    }
+
+    /// Every partition of some topics of a stream begins anew.
+    fn purged(&self, stream: u32, is_purged: impl Fn(u32) -> bool) -> Outcome {
+        let mut outcome = Outcome { stream, ..Outcome::default() };
+        for row in self.catalog.rows(Unbounded) {
+            let RowRef::Partition(of, topic, partition, row) = row else { continue };
+            if of != stream || !is_purged(topic) {
+                continue;
+            }
+            let row = PartitionRow { purge_generation: row.purge_generation + 1, ..*row };
+            deltas::put_row(&mut outcome.deltas, RowRef::Partition(stream, topic, partition, &row));
+            outcome.touched.push(row.group);
+        }
+        if !outcome.touched.is_empty() {
+            Self::raise(&mut outcome, self.raised());
+        }
+        outcome
     }
 
     fn raised(&self) -> Counters {

@@ -9,15 +9,21 @@ mod asked;
 mod audit;
 mod client;
 mod faults;
+mod front;
 mod load;
 mod metadata;
 mod model;
+mod polled;
 mod process;
 mod python;
+mod reach;
 mod reconciler;
 mod reply;
 mod request;
 mod sizes;
+mod stored;
 mod world;
+
+pub use reach::{Reach, Reached};
 
 pub(crate) use world::WholeWorld;

@@ -3,8 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ng_io::simulated::Random;
+use ng_wire::batch::{BATCH_HEADER_BYTES, MESSAGE_HEADER_BYTES};
 
+use super::front::Front;
+use super::reach::{Reach, Reached};
 use super::request::From;
+use super::stored::Stored;
+
+/// Bytes of a message beside its payload, at most.
+const MESSAGE_BYTES: usize = MESSAGE_HEADER_BYTES + 16;
 
 /// A partition of a topic, as it was when a request named it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,17 +58,9 @@ pub(super) struct Partition {
     /// The highest offset that was acknowledged or seen.
     pub(super) readable_to: Option<u64>,
     pub(super) consumers: BTreeMap<u32, Stored>,
-}
-
-/// What a consumer may find stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stored {
-    /// At least this, whatever happens.
-    pub(super) durable: Option<u64>,
-    /// At least this, unless the process ends out of order.
-    pub(super) live: Option<u64>,
-    /// At most this.
-    pub(super) most: Option<u64>,
+    /// Consumers with a request that was answered while the partition was being purged.
+    unsure: BTreeSet<u32>,
+    pub(super) front: Front,
 }
 
 /// Topics, partitions and messages.
@@ -69,15 +68,33 @@ pub(super) struct Stored {
 pub(super) struct Model {
     pub(super) topics: Vec<Topic>,
     pub(super) stream_exists: bool,
-    /// Where each message was sent to.
-    sent: BTreeMap<u64, (u32, u32)>,
+    /// Processes that were started.
+    pub(super) lives: u64,
+    /// A purge of the stream is under way.
+    pub(super) stream_is_purged: bool,
+    /// Bytes of a segment at most: those after which it is sealed, or a batch if that alone has more.
+    pub(super) segment_bytes: u64,
+    pub(super) now: u64,
+    /// Each message that was sent.
+    sent: BTreeMap<u64, Sent>,
     /// Messages of partitions that are gone.
     buried: BTreeSet<u64>,
     next_message: u64,
     next_incarnation: u64,
-    /// Requests that were done, and messages that polls brought of places that must exist.
+    /// Requests that were done.
     pub(super) done: u64,
-    pub(super) read: u64,
+    /// The offset behind the last message that a poll brought.
+    pub(super) read_to: u64,
+    pub(super) reached: Reached,
+}
+
+/// A message as a client sent it.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    topic: u32,
+    partition: u32,
+    /// Of its payload.
+    bytes: u64,
 }
 
 /// The bytes of a message, which follow from its number.
@@ -100,6 +117,11 @@ fn message_of(bytes: &[u8]) -> Option<u64> {
 }
 
 impl Model {
+    /// Where a segment has so many bytes at most, unless one batch alone has more.
+    pub(super) fn with_segments(segment_bytes: u64) -> Self {
+        Self { segment_bytes, ..Self::default() }
+    }
+
     /// A topic that somebody asks for.
     pub(super) fn begin_topic(&mut self, owner: usize, persisted: bool) -> u32 {
         let number = u32::try_from(self.topics.len()).unwrap_or(u32::MAX);
@@ -126,6 +148,7 @@ impl Model {
     pub(super) fn add_partitions(&mut self, topic: u32, count: u32) {
         for _ in 0..count {
             self.next_incarnation += 1;
+            let lives = self.lives;
             let incarnation = self.next_incarnation;
             self.topic_mut(topic).partitions.push(Partition {
                 incarnation,
@@ -134,6 +157,8 @@ impl Model {
                 offsets: BTreeMap::new(),
                 readable_to: None,
                 consumers: BTreeMap::new(),
+                unsure: BTreeSet::new(),
+                front: Front::of_life(lives),
             });
         }
     }
@@ -143,6 +168,45 @@ impl Model {
         let gone = self.topic_mut(topic).partitions.split_off(left);
         for partition in gone {
             self.buried.extend(partition.messages.into_values());
+        }
+    }
+
+    /// Topics are to be purged, unless somebody changes one of them.
+    pub(super) fn begin_purge(&mut self, topics: &[u32]) -> bool {
+        if topics.iter().any(|topic| self.topic(*topic).busy) {
+            return false;
+        }
+        for topic in topics {
+            let topic = self.topic_mut(*topic);
+            topic.busy = true;
+            for partition in &mut topic.partitions {
+                partition.standing = Standing::Going;
+            }
+        }
+        true
+    }
+
+    /// A purge of a topic was acknowledged: each partition begins anew.
+    pub(super) fn purge(&mut self, topic: u32) {
+        let partitions = &self.topic(topic).partitions;
+        let unsure: Vec<BTreeSet<u32>> =
+            partitions.iter().map(|partition| partition.unsure.clone()).collect();
+        self.bury(topic, 0);
+        self.add_partitions(topic, u32::try_from(unsure.len()).unwrap_or(u32::MAX));
+        for (partition, unsure) in self.topic_mut(topic).partitions.iter_mut().zip(unsure) {
+            partition.consumers.extend(unsure.into_iter().map(|consumer| (consumer, Stored::anything())));
+        }
+    }
+
+    /// A request of a consumer was answered while its partition was being purged, or afterwards: it may be done before or
+    /// behind the purge.
+    pub(super) fn consumer_is_unsure(&mut self, place: Place, consumer: u32) {
+        let partitions = &mut self.topic_mut(place.topic).partitions;
+        let Some(partition) = partitions.get_mut(place.partition as usize) else { return };
+        if partition.incarnation == place.incarnation {
+            partition.unsure.insert(consumer);
+        } else {
+            partition.consumers.insert(consumer, Stored::anything());
         }
     }
 
@@ -181,12 +245,15 @@ impl Model {
     }
 
     /// Messages for a partition that were never sent before.
-    pub(super) fn new_messages(&mut self, place: Place, count: u64) -> Vec<u64> {
+    pub(super) fn new_messages(&mut self, place: Place, bytes: &[usize]) -> Vec<u64> {
         let first = self.next_message;
-        self.next_message += count;
-        let messages: Vec<u64> = (first..first + count).collect();
-        self.sent.extend(messages.iter().map(|message| (*message, (place.topic, place.partition))));
-        messages
+        self.next_message += bytes.len() as u64;
+        let batch_bytes = bytes.iter().map(|bytes| bytes + MESSAGE_BYTES).sum::<usize>() + BATCH_HEADER_BYTES;
+        self.segment_bytes = self.segment_bytes.max(batch_bytes as u64);
+        let Place { topic, partition, .. } = place;
+        let sent = bytes.iter().map(|bytes| Sent { topic, partition, bytes: *bytes as u64 });
+        self.sent.extend((first..).zip(sent));
+        (first..self.next_message).collect()
     }
 
     /// A batch was acknowledged.
@@ -229,15 +296,18 @@ impl Model {
     ) -> Result<(), String> {
         let what = format!("a poll {from:?} of {}/{}", self.topic(place.topic).name, place.partition);
         for two in messages.windows(2) {
-            if two[0].0 + 1 != two[1].0 {
-                return Err(format!("{what}: offset {} follows {}", two[1].0, two[0].0));
+            let (before, offset) = (two[0].0, two[1].0);
+            // What was deleted while the poll was under way is passed over.
+            if before + 1 != offset && (offset <= before || self.begins_at(place, offset).is_err()) {
+                return Err(format!("{what}: offset {offset} follows {before}"));
             }
         }
         for (offset, bytes) in messages {
             let Some(message) = message_of(bytes) else {
                 return Err(format!("{what}: the bytes at {offset} are no message that was sent"));
             };
-            if self.sent.get(&message) != Some(&(place.topic, place.partition)) {
+            let is_of = |sent: &Sent| (sent.topic, sent.partition) == (place.topic, place.partition);
+            if !self.sent.get(&message).is_some_and(is_of) {
                 return Err(format!("{what}: message {message} at {offset} was not sent there"));
             }
             if self.buried.contains(&message) {
@@ -245,16 +315,47 @@ impl Model {
             }
             self.learn(place, *offset, message)?;
         }
-        self.read += messages.len() as u64;
+        if let Some((last, _)) = messages.last() {
+            self.read_to = last + 1;
+        }
         Ok(())
+    }
+
+    /// A poll found that a partition begins at an offset: everything before it must have been allowed to go.
+    pub(super) fn begins_at(&mut self, place: Place, first: u64) -> Result<(), String> {
+        let what = format!("{}/{}", self.topic(place.topic).name, place.partition);
+        let partition = self.topics[place.topic as usize].partitions.get_mut(place.partition as usize);
+        let Some(partition) = partition.filter(|partition| partition.incarnation == place.incarnation) else {
+            return Ok(());
+        };
+        let gone = partition.messages.range(partition.front.first..first.max(partition.front.first));
+        let bytes = gone.filter_map(|(_, message)| self.sent.get(message)).map(|sent| sent.bytes).sum();
+        if first > partition.front.first {
+            self.reached.saw(Reach::FrontGone);
+        }
+        partition
+            .front
+            .moves_to(first, bytes, self.segment_bytes, self.lives)
+            .map_err(|fault| format!("{what}: {fault}"))
+    }
+
+    /// What a consumer has stored was read.
+    pub(super) fn check_stored(&self, found: Option<u64>, place: Place, consumer: u32) -> Result<(), String> {
+        if !self.must_exist(place) {
+            return Ok(());
+        }
+        let stored = self.partition(place).and_then(|partition| partition.consumers.get(&consumer));
+        let stored = stored.copied().unwrap_or_default();
+        if stored.allows(found) {
+            return Ok(());
+        }
+        Err(format!("consumer {consumer} has {found:?} stored, and should have {stored:?}"))
     }
 
     /// The process ended out of order: what was not promised to last may be gone.
     pub(super) fn crashed(&mut self) {
         for partition in self.topics.iter_mut().flat_map(|topic| &mut topic.partitions) {
-            for stored in partition.consumers.values_mut() {
-                stored.live = stored.durable;
-            }
+            partition.consumers.values_mut().for_each(Stored::crashed);
         }
     }
 }

@@ -124,16 +124,15 @@ impl Python {
             ToPython::Rows => self.metadata.load(record.body.get(1..).unwrap_or_default())?,
             ToPython::CaughtUp => {
                 self.caught_up = true;
-                let groups: Vec<u64> = self.metadata.groups().map(|(group, _)| group).collect();
-                self.reconciler.load(groups.into_iter(), self.metadata.revision());
+                self.reconciler.load(self.metadata.groups(), self.metadata.revision());
             }
             ToPython::Apply => {
                 let outcome = self.metadata.apply(record.body)?;
                 self.send(FromPython::Applied.code(), 0, record.token, &outcome.body());
                 if self.caught_up {
-                    let groups: Vec<u64> = self.metadata.groups().map(|(group, _)| group).collect();
+                    let generations: BTreeMap<u64, u64> = self.metadata.groups().collect();
                     let revision = self.metadata.revision();
-                    self.reconciler.change(&outcome.touched, |group| groups.contains(&group), revision);
+                    self.reconciler.change(&outcome.touched, &generations, revision);
                 }
             }
             ToPython::Observed => self.reconciler.observe(record.shard, record.body)?,

@@ -25,9 +25,11 @@ enum Removal {
 /// What is known of a group.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// Whether a partition has it.
-    wanted: bool,
+    /// The purge generation of the partition that has it.
+    wanted: Option<u64>,
     owned: bool,
+    /// The purge generation that its owner has reached, as far as it said so in this life.
+    reached: u64,
     opening: bool,
     /// Shards that route to it, and shards that were asked to and perhaps do.
     routed: BTreeSet<u16>,
@@ -46,23 +48,26 @@ impl Group {
     }
 
     fn is_settled(&self, shards: u16) -> bool {
-        if !self.wanted {
+        let Some(generation) = self.wanted else {
             return !self.owned && !self.opening && self.reaching().next().is_none();
-        }
-        self.tombstone.is_some() || (self.owned && self.routed.len() == usize::from(shards))
+        };
+        let is_reached = self.owned && self.reached >= generation;
+        self.tombstone.is_some() || (is_reached && self.routed.len() == usize::from(shards))
     }
 
     /// Everything that may be done now, by shard.
     fn steps(&self, home: u16, shards: u16) -> Vec<(u16, ReconcileKind)> {
-        if self.wanted {
+        if let Some(generation) = self.wanted {
             if self.tombstone.is_some() {
                 return Vec::new();
             }
             if !self.owned {
                 return vec![(home, ReconcileKind::InsertOwned)];
             }
+            let purge = (self.reached < generation).then_some((home, ReconcileKind::Purge));
             let missing = (0..shards).filter(|shard| !self.routed.contains(shard));
-            return missing.map(|shard| (shard, ReconcileKind::InsertRouted)).collect();
+            let missing = missing.map(|shard| (shard, ReconcileKind::InsertRouted));
+            return purge.into_iter().chain(missing).collect();
         }
         let others: Vec<_> = self
             .reaching()
@@ -86,7 +91,8 @@ impl Group {
 #[derive(Debug)]
 struct Pass {
     number: u64,
-    unanswered: BTreeSet<(u8, u64)>,
+    /// Purge generations, by kind and group.
+    unanswered: BTreeMap<(u8, u64), u64>,
 }
 
 /// Orders for a shard.
@@ -159,23 +165,23 @@ impl Reconciler {
     }
 
     /// Everything that was there at the start is known.
-    pub(super) fn load(&mut self, groups: impl Iterator<Item = u64>, revision: u64) {
+    pub(super) fn load(&mut self, groups: impl Iterator<Item = (u64, u64)>, revision: u64) {
         self.loaded = true;
         self.revision = revision;
-        for group in groups {
-            self.groups.entry(group).or_default().wanted = true;
+        for (group, generation) in groups {
+            self.groups.entry(group).or_default().wanted = Some(generation);
         }
         for group in self.groups.values_mut() {
             group.unsettled = Some(1);
         }
     }
 
-    /// Partitions came or went with a revision.
-    pub(super) fn change(&mut self, touched: &[u64], is_wanted: impl Fn(u64) -> bool, revision: u64) {
+    /// Partitions came, went or were purged with a revision.
+    pub(super) fn change(&mut self, touched: &[u64], generations: &BTreeMap<u64, u64>, revision: u64) {
         self.revision = self.revision.max(revision);
         for group in touched {
             let known = self.groups.entry(*group).or_default();
-            known.wanted = is_wanted(*group);
+            known.wanted = generations.get(group).copied();
             known.unsettled.get_or_insert(revision);
         }
     }
@@ -189,8 +195,8 @@ impl Reconciler {
             let group = reader.u64().map_err(bad)?;
             let fate = reader.u8().map_err(bad)?;
             let running = self.passes[usize::from(shard)].as_mut().filter(|running| running.number == pass);
-            let was_asked = running.is_some_and(|running| running.unanswered.remove(&(kind, group)));
-            self.take(shard, kind, group, fate, was_asked, now);
+            let asked = running.and_then(|running| running.unanswered.remove(&(kind, group)));
+            self.take(shard, kind, group, fate, asked, now);
         }
         let running = &mut self.passes[usize::from(shard)];
         if running.as_ref().is_some_and(|running| running.unanswered.is_empty()) {
@@ -199,7 +205,7 @@ impl Reconciler {
         Ok(())
     }
 
-    fn take(&mut self, shard: u16, kind: u8, number: u64, fate: u8, was_asked: bool, now: u64) {
+    fn take(&mut self, shard: u16, kind: u8, number: u64, fate: u8, asked: Option<u64>, now: u64) {
         const DONE: u8 = 0;
         const REMOVED: u8 = 1;
         const UNKNOWN: u8 = 4;
@@ -208,7 +214,7 @@ impl Reconciler {
         let is_removal = kind == ReconcileKind::RemoveRouted.code();
         if is_removal && shard == home && fate == REMOVED {
             self.removed.insert(number);
-            if was_asked || group.tombstone.is_some() || group.owned || group.opening {
+            if asked.is_some() || group.tombstone.is_some() || group.owned || group.opening {
                 group.routed.remove(&home);
                 group.routing.remove(&home);
                 (group.owned, group.opening) = (false, false);
@@ -216,13 +222,13 @@ impl Reconciler {
             }
             return;
         }
-        if !was_asked {
+        let Some(generation) = asked else {
             if is_removal && shard == home && group.tombstone == Some(Removal::Removing) && fate != DONE {
                 group.tombstone = Some(Removal::ToStart);
                 Self::fail(group, now);
             }
             return;
-        }
+        };
         match (fate, kind) {
             (DONE | REMOVED, kind) if kind == ReconcileKind::InsertOwned.code() => {
                 (group.owned, group.opening) = (true, false);
@@ -242,6 +248,13 @@ impl Reconciler {
             (DONE | REMOVED | UNKNOWN, kind) if kind == ReconcileKind::ConfirmRemove.code() => {
                 group.tombstone = None;
             }
+            (DONE | REMOVED, kind) if kind == ReconcileKind::Purge.code() => {
+                group.reached = group.reached.max(generation);
+            }
+            (UNKNOWN, kind) if kind == ReconcileKind::Purge.code() => {
+                (group.owned, group.opening) = (false, false);
+                Self::fail(group, now);
+            }
             _ => Self::fail(group, now),
         }
     }
@@ -256,7 +269,7 @@ impl Reconciler {
         if !self.loaded || !self.silent.is_empty() {
             return Vec::new();
         }
-        let mut drafts: BTreeMap<u16, BTreeSet<(u8, u64)>> = BTreeMap::new();
+        let mut drafts: BTreeMap<u16, BTreeMap<(u8, u64), u64>> = BTreeMap::new();
         for (number, group) in &mut self.groups {
             if group.is_settled(self.shards) {
                 group.unsettled = None;
@@ -273,7 +286,8 @@ impl Reconciler {
                 if self.passes[usize::from(shard)].is_some() {
                     continue;
                 }
-                drafts.entry(shard).or_default().insert((kind.code(), *number));
+                let generation = group.wanted.unwrap_or(0);
+                drafts.entry(shard).or_default().insert((kind.code(), *number), generation);
                 match kind {
                     ReconcileKind::InsertOwned => group.opening = true,
                     ReconcileKind::InsertRouted => {
@@ -284,17 +298,20 @@ impl Reconciler {
             }
         }
         self.groups.retain(|_, group| {
-            group.wanted || group.tombstone.is_some() || !group.is_settled(self.shards) || group.opening
+            group.wanted.is_some()
+                || group.tombstone.is_some()
+                || !group.is_settled(self.shards)
+                || group.opening
         });
         drafts.into_iter().map(|(shard, orders)| self.begin(shard, orders)).collect()
     }
 
-    fn begin(&mut self, shard: u16, orders: BTreeSet<(u8, u64)>) -> Orders {
+    fn begin(&mut self, shard: u16, orders: BTreeMap<(u8, u64), u64>) -> Orders {
         let mut body = Vec::new();
-        for (kind, group) in &orders {
+        for ((kind, group), generation) in &orders {
             put_u8(&mut body, *kind);
             put_u64(&mut body, *group);
-            put_u64(&mut body, 0);
+            put_u64(&mut body, *generation);
         }
         let pass = self.next_pass;
         self.next_pass += 1;

@@ -36,6 +36,10 @@ pub(super) enum Request {
     Poll { topic: String, partition: u32, consumer: u32, from: From, count: u32, auto_commit: bool },
     StoreOffset { topic: String, partition: u32, consumer: u32, offset: u64, quorum: bool },
     GetOffset { topic: String, partition: u32, consumer: u32 },
+    DeleteOffset { topic: String, partition: u32, consumer: u32, quorum: bool },
+    PurgeTopic { topic: String },
+    PurgeStream,
+    DeleteSegments { topic: String, partition: u32, count: u32 },
 }
 
 /// Who sends.
@@ -82,6 +86,10 @@ impl Request {
             Self::Poll { .. } => (Operation::NonReplicated, Command::PollMessages.code()),
             Self::StoreOffset { .. } => (Operation::StoreConsumerOffset, 0),
             Self::GetOffset { .. } => (Operation::NonReplicated, Command::GetConsumerOffset.code()),
+            Self::DeleteOffset { .. } => (Operation::DeleteConsumerOffset, 0),
+            Self::PurgeTopic { .. } => (Operation::PurgeTopic, 0),
+            Self::PurgeStream => (Operation::PurgeStream, 0),
+            Self::DeleteSegments { .. } => (Operation::DeleteSegments, 0),
         }
     }
 
@@ -102,7 +110,15 @@ impl Request {
                 put_u32(into, *partitions);
                 put_name(into, topic);
             }
-            Self::DeleteTopic { topic } | Self::GetTopic { topic } => put_topic(into, topic),
+            Self::PurgeStream => put_identifier(into, STREAM),
+            Self::DeleteTopic { topic } | Self::GetTopic { topic } | Self::PurgeTopic { topic } => {
+                put_topic(into, topic);
+            }
+            Self::DeleteSegments { topic, partition, count } => {
+                put_topic(into, topic);
+                put_u32(into, *partition);
+                put_u32(into, *count);
+            }
             Self::CreatePartitions { topic, count } | Self::DeletePartitions { topic, count } => {
                 put_topic(into, topic);
                 put_u32(into, *count);
@@ -131,6 +147,10 @@ impl Request {
             }
             Self::GetOffset { topic, partition, consumer } => {
                 put_place(into, topic, *partition, *consumer);
+            }
+            Self::DeleteOffset { topic, partition, consumer, quorum } => {
+                put_place(into, topic, *partition, *consumer);
+                put_u8(into, u8::from(*quorum));
             }
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn server() -> SocketAddr {
 }
 
 impl Sizes {
-    pub(super) fn draw(seed: u64) -> Self {
+    pub(super) fn draw(seed: u64, drops: bool) -> Self {
         let mut random = Random::new(seed ^ 0x0077_686f_6c65);
         let random = &mut random;
         let pace = LogPace {
@@ -92,7 +92,15 @@ impl Sizes {
             buffer_bytes: size(random, 1 << 10, 256 << 10),
             piece_max: size(random, 64, 64 << 10),
         };
-        Self { settings, surroundings, weather }
+        let sizes = Self { settings, surroundings, weather };
+        if drops { sizes.where_messages_go(seed) } else { sizes }
+    }
+
+    /// Segments are short, so that some go.
+    fn where_messages_go(mut self, seed: u64) -> Self {
+        let random = &mut Random::new(seed ^ 0x7365_676d_656e);
+        self.surroundings.segment_bytes = (8 << 10) << random.below(5);
+        self
     }
 }
 

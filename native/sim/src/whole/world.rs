@@ -11,6 +11,7 @@ use super::client::Client;
 use super::load::{Load, wall};
 use super::model::Model;
 use super::process::{Fault as End, Process, stop_bound};
+use super::reach::Reached;
 use super::sizes::{Sizes, server};
 use crate::judges::Verdict;
 use crate::node::MILLI;
@@ -48,6 +49,8 @@ pub(crate) struct WholeWorld {
     clock: SimulatedClock,
     pub(super) now: u64,
     pub(super) random: Random,
+    /// What is to go, in a world where something goes.
+    drops: Option<Random>,
     pub(super) environment: SimulatedEnvironment,
     pub(super) process: Option<Process>,
     pub(super) clients: Vec<Client>,
@@ -74,7 +77,8 @@ pub(crate) struct WholeWorld {
 impl WholeWorld {
     pub(crate) fn new(plan: Plan, told: bool) -> Self {
         let mut random = Random::new(plan.seed ^ 0x7768_6f6c_6521);
-        let sizes = Sizes::draw(plan.seed);
+        let sizes = Sizes::draw(plan.seed, plan.drops);
+        let model = Model::with_segments(sizes.surroundings.segment_bytes);
         let clock = SimulatedClock::default();
         let environment = SimulatedEnvironment::on(&clock, random.next());
         environment.set_stream_weather(sizes.weather);
@@ -84,6 +88,7 @@ impl WholeWorld {
             .collect();
         Self {
             shards: plan.shards.first().copied().unwrap_or(1),
+            drops: plan.drops.then(|| Random::new(plan.seed ^ 0x6c65_7420_676f)),
             plan,
             sizes,
             clock,
@@ -92,7 +97,7 @@ impl WholeWorld {
             environment,
             process: None,
             clients,
-            model: Model::default(),
+            model,
             happenings: BTreeMap::new(),
             sequence: 0,
             lives: 0,
@@ -144,6 +149,10 @@ impl WholeWorld {
         })
     }
 
+    pub(crate) const fn reached(&self) -> &Reached {
+        &self.model.reached
+    }
+
     pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
         self.story.tell(self.now, line);
     }
@@ -156,6 +165,7 @@ impl WholeWorld {
     /// Starts the process. One that the disk refuses starts again later.
     pub(super) fn start(&mut self) -> Result<(), Verdict> {
         self.lives += 1;
+        self.model.lives = self.lives;
         let mut settings = self.sizes.settings.clone();
         settings.engine.shard_cpus = vec![None; self.shards.into()];
         #[cfg(feature = "plants")]
@@ -266,6 +276,7 @@ impl WholeWorld {
     }
 
     fn advance(&mut self) -> Result<(), Verdict> {
+        self.model.now = self.now;
         while let Some(first) = self.happenings.first_entry()
             && first.key().0 <= self.now
         {
@@ -361,6 +372,7 @@ impl WholeWorld {
             wall: wall(&self.environment),
             registrants: self.plan.registrants.max(1),
             partitions: self.plan.partitions,
+            drops: self.drops.as_mut(),
         };
         if let Some(asked) = load.next(client) {
             self.asked += 1;

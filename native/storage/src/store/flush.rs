@@ -221,7 +221,7 @@ impl Group {
     /// The sealed segments that lie before `offset`.
     pub(super) fn before(&self, offset: u64) -> &[SegmentEntry] {
         let all = &self.listed.segments;
-        let before = |entry: &&SegmentEntry| entry.is_sealed() && entry.last_offset < offset;
+        let before = |entry: &&SegmentEntry| entry.is_sealed() && self.planted.goes_before(entry, offset);
         &all[..all.iter().take_while(before).count()]
     }
 

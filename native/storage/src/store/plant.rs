@@ -2,6 +2,7 @@
 //! none.
 
 use super::survey::Surveyed;
+use crate::segments_file::SegmentEntry;
 
 /// A bug that can be planted.
 #[cfg(feature = "plants")]
@@ -9,6 +10,8 @@ use super::survey::Surveyed;
 pub enum Plant {
     /// A survey of a segment passes over damage, and no fence says what is lost there.
     UnfencedSurvey,
+    /// A truncation takes the segment along that it ends before.
+    GreedyTruncation,
 }
 
 /// Which bug is planted in a store.
@@ -23,8 +26,15 @@ impl Planted {
     pub(super) fn in_survey(self, surveyed: Surveyed) -> Surveyed {
         match self.bug {
             Some(Plant::UnfencedSurvey) => Surveyed { lost: Vec::new(), ..surveyed },
-            None => surveyed,
+            _ => surveyed,
         }
+    }
+
+    /// Whether a sealed segment goes with those before an offset.
+    pub(super) fn goes_before(self, entry: &SegmentEntry, offset: u64) -> bool {
+        let reaches =
+            if self.bug == Some(Plant::GreedyTruncation) { entry.base_offset } else { entry.last_offset + 1 };
+        reaches <= offset
     }
 }
 
@@ -33,5 +43,9 @@ impl Planted {
 impl Planted {
     pub(super) const fn in_survey(self, surveyed: Surveyed) -> Surveyed {
         surveyed
+    }
+
+    pub(super) const fn goes_before(self, entry: &SegmentEntry, offset: u64) -> bool {
+        entry.last_offset < offset
     }
 }

@@ -1,0 +1,61 @@
+//! What worlds of whole nodes reached: how often each thing happened that their judges wait for.
+
+use std::collections::BTreeMap;
+
+/// Something that a judge can only judge when it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// A topic was deleted.
+    TopicDeleted,
+    /// Partitions of a topic were deleted.
+    PartitionsDeleted,
+    /// A topic was purged.
+    TopicPurged,
+    /// The stream was purged.
+    StreamPurged,
+    /// A request to delete segments was acknowledged.
+    SegmentsDeleted,
+    /// A poll found that the front of a partition is gone.
+    FrontGone,
+    /// The offset of a consumer was deleted.
+    OffsetDeleted,
+    /// A deleted offset was read, and was absent.
+    OffsetAbsent,
+}
+
+impl Reach {
+    /// Everything.
+    pub const ALL: [Self; 8] = [
+        Self::TopicDeleted,
+        Self::PartitionsDeleted,
+        Self::TopicPurged,
+        Self::StreamPurged,
+        Self::SegmentsDeleted,
+        Self::FrontGone,
+        Self::OffsetDeleted,
+        Self::OffsetAbsent,
+    ];
+}
+
+/// How often.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached(BTreeMap<Reach, u64>);
+
+impl Reached {
+    pub(super) fn saw(&mut self, reach: Reach) {
+        *self.0.entry(reach).or_default() += 1;
+    }
+
+    /// How often something happened.
+    #[must_use]
+    pub fn of(&self, reach: Reach) -> u64 {
+        self.0.get(&reach).copied().unwrap_or(0)
+    }
+
+    /// Adds what other worlds reached.
+    pub fn add(&mut self, other: &Self) {
+        for (reach, times) in &other.0 {
+            *self.0.entry(*reach).or_default() += times;
+        }
+    }
+}

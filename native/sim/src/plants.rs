@@ -47,11 +47,13 @@ pub enum Plant {
     KeptOffsets,
     /// A truncation takes the segment along that it ends before.
     GreedyTruncation,
+    /// Messages expire when the oldest of their segment is over.
+    EagerExpiry,
 }
 
 impl Plant {
     /// Every bug.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::AckBeforeSync,
         Self::TruncateOnDamage,
         Self::ReusedOffset,
@@ -73,6 +75,7 @@ impl Plant {
         Self::EarlyAnswer,
         Self::KeptOffsets,
         Self::GreedyTruncation,
+        Self::EagerExpiry,
     ];
 
     /// Whether only a world of a whole node can find it.
@@ -87,6 +90,7 @@ impl Plant {
                 | Self::EarlyAnswer
                 | Self::KeptOffsets
                 | Self::GreedyTruncation
+                | Self::EagerExpiry
         )
     }
 
@@ -125,6 +129,7 @@ impl Plant {
             Self::KeptEntry => KeptEntry,
             Self::KeptOffsets => Partition(ng_partition::Plant::KeepOffsets),
             Self::GreedyTruncation => Store(ng_storage::store::Plant::GreedyTruncation),
+            Self::EagerExpiry => Store(ng_storage::store::Plant::EagerExpiry),
             Self::LostFrame => return Node::LostFrame,
             Self::EarlyAnswer => return Node::EarlyAnswer,
         })

@@ -60,8 +60,9 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::KeptEntry, seed: 436, stage: None },
     Found { plant: Plant::LostFrame, seed: 9, stage: None },
     Found { plant: Plant::EarlyAnswer, seed: 311, stage: None },
-    Found { plant: Plant::KeptOffsets, seed: 6, stage: None },
-    Found { plant: Plant::GreedyTruncation, seed: 2, stage: None },
+    Found { plant: Plant::KeptOffsets, seed: 5, stage: None },
+    Found { plant: Plant::GreedyTruncation, seed: 1, stage: None },
+    Found { plant: Plant::EagerExpiry, seed: 1, stage: None },
 ];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
@@ -73,7 +74,9 @@ impl Found {
     fn plan(&self, seed: u64) -> Plan {
         if self.plant.is_of_whole() {
             let drawn = Plan::draw(Draw::Whole, seed, None);
-            let drops = drawn.drops && matches!(self.plant, Plant::KeptOffsets | Plant::GreedyTruncation);
+            let is_in_drops =
+                matches!(self.plant, Plant::KeptOffsets | Plant::GreedyTruncation | Plant::EagerExpiry);
+            let drops = drawn.drops && is_in_drops;
             return Plan { drops, ..drawn };
         }
         let Some(stage) = self.stage else {
@@ -140,6 +143,7 @@ each_is_found! {
     early_answer: EarlyAnswer,
     kept_offsets: KeptOffsets,
     greedy_truncation: GreedyTruncation,
+    eager_expiry: EagerExpiry,
 }
 
 #[test]

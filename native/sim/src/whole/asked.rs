@@ -56,7 +56,8 @@ impl Asked {
             Self::Ping => Request::Ping,
             Self::CreateStream => Request::CreateStream,
             Self::CreateTopic { topic, partitions } => {
-                Request::CreateTopic { topic: name(topic), partitions: *partitions }
+                let limits = model.topic(*topic).limits;
+                Request::CreateTopic { topic: name(topic), partitions: *partitions, limits }
             }
             Self::DeleteTopic { topic } => Request::DeleteTopic { topic: name(topic) },
             Self::CreatePartitions { topic, count } => {

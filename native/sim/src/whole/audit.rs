@@ -3,6 +3,7 @@
 use super::asked::{Asked, Poll};
 use super::client::Client;
 use super::model::{Place, Standing};
+use super::reach::Reach;
 use super::request::From;
 use super::sizes::server;
 use super::world::WholeWorld;
@@ -15,13 +16,56 @@ const PATIENCE: u64 = 20_000;
 /// Messages that are polled at a time.
 const MESSAGES: u32 = 100;
 
+/// Milliseconds after which what is over must be gone, beside the time that the settings give it.
+const AGEING: u64 = 1_000;
+
 /// Reads all of it.
 pub(super) fn run(world: &mut WholeWorld) -> Result<(), Verdict> {
+    as_auditor(world, read_all)
+}
+
+/// Waits until every message of the topics with an expiry is over, and sees that they hold nothing.
+pub(super) fn age(world: &mut WholeWorld) -> Result<(), Verdict> {
+    let expiring = |place: &Place| world.model.topic(place.topic).limits.expiry < u64::MAX;
+    let places: Vec<Place> = world.model.places().into_iter().filter(expiring).collect();
+    let expiries = places.iter().map(|place| world.model.topic(place.topic).limits.expiry);
+    let Some(longest) = expiries.max() else { return Ok(()) };
+    let engine = &world.sizes.settings.engine;
+    let looks = 3 * engine.retention_period + 2 * world.sizes.settings.pace.flush_delay;
+    // A segment is sealed when its oldest message is over, and goes when its newest one is.
+    let micros = 2 * longest + world.model.wall_clock.was_ahead();
+    let over = micros * 1_000 + u64::try_from(looks.as_nanos()).unwrap_or(0) + AGEING * MILLI;
+    world.until(world.now + over, |_| false)?;
+    as_auditor(world, |world, number| {
+        log_in(world, number)?;
+        places.iter().try_for_each(|place| see_emptied(world, number, *place))
+    })
+}
+
+fn see_emptied(world: &mut WholeWorld, number: usize, place: Place) -> Result<(), Verdict> {
+    let Some(readable_to) = world.model.partition(place).and_then(|partition| partition.readable_to) else {
+        return Ok(());
+    };
+    ask(world, number, &poll(world, place, From::First))?;
+    let begins_at = begins_at(world, place);
+    if begins_at <= readable_to {
+        let name = &world.model.topic(place.topic).name;
+        let partition = place.partition;
+        return Err(Verdict(format!("{name}/{partition} holds offset {begins_at}, which is long over")));
+    }
+    world.model.reached.saw(Reach::Emptied);
+    Ok(())
+}
+
+fn as_auditor(
+    world: &mut WholeWorld,
+    does: impl FnOnce(&mut WholeWorld, usize) -> Result<(), Verdict>,
+) -> Result<(), Verdict> {
     let number = world.clients.len();
     let mut auditor = Client::new(number, 1);
     auditor.acts = u64::MAX;
     world.clients.push(auditor);
-    let audited = read_all(world, number);
+    let audited = does(world, number);
     let mut auditor = world.clients.pop();
     if let Some(auditor) = &mut auditor {
         auditor.disconnect(&mut world.model);
@@ -53,13 +97,8 @@ fn read_place(world: &mut WholeWorld, number: usize, place: Place) -> Result<(),
     while let Some(end) = readable_to
         && next <= end
     {
-        let from = From::Offset(next);
-        let consumer = u32::MAX;
-        let begins_at = begins_at(world, place);
-        let poll =
-            Poll { place, consumer, from, count: MESSAGES, auto_commit: false, readable_to, begins_at };
         world.model.read_to = next;
-        ask(world, number, &Asked::Poll(poll))?;
+        ask(world, number, &poll(world, place, From::Offset(next)))?;
         // Nothing is read where nothing is refused only where everything is gone, or while the node has no room for it.
         next = world.model.read_to.max(self::begins_at(world, place));
     }
@@ -67,6 +106,12 @@ fn read_place(world: &mut WholeWorld, number: usize, place: Place) -> Result<(),
         ask(world, number, &Asked::Get { place, consumer, absent: false })?;
     }
     Ok(())
+}
+
+fn poll(world: &WholeWorld, place: Place, from: From) -> Asked {
+    let readable_to = world.model.partition(place).and_then(|partition| partition.readable_to);
+    let (consumer, begins_at) = (u32::MAX, begins_at(world, place));
+    Asked::Poll(Poll { place, consumer, from, count: MESSAGES, auto_commit: false, readable_to, begins_at })
 }
 
 fn begins_at(world: &WholeWorld, place: Place) -> u64 {

@@ -103,6 +103,7 @@ impl WholeWorld {
             Fault::ClockJump => {
                 let micros = i64::try_from(self.random.below(20_000_000)).unwrap_or(0) - 10_000_000;
                 self.environment.set_wall_offset(micros);
+                self.model.wall_clock.jumps(self.now, micros);
             }
             Fault::WriteError => {
                 let faults =

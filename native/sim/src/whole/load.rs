@@ -9,6 +9,7 @@ use super::model::{Model, Place, Standing};
 use super::request::From;
 use super::sizes::FRAME_BYTES_MAX;
 use super::stored::Stored;
+use super::topic_limits::TopicLimits;
 
 /// Topics of one client at a time, and partitions of one topic.
 const TOPICS_MAX: usize = 3;
@@ -76,8 +77,11 @@ impl Load<'_> {
         }
         if own.is_empty() || (own.len() < TOPICS_MAX && self.random.below(4) == 0) {
             let persisted = self.random.flip();
-            let topic = self.model.begin_topic(client.number, persisted);
+            let segment_bytes = self.model.segment_bytes;
+            let limits = self.drops.as_deref_mut().map(|random| TopicLimits::draw(random, segment_bytes));
+            let topic = self.model.begin_topic(client.number, persisted, limits.unwrap_or(TopicLimits::NONE));
             let partitions = u32::try_from(1 + self.random.below(self.partitions.max(1))).unwrap_or(1);
+            self.model.may_have_more(topic, partitions);
             return Some(Asked::CreateTopic { topic, partitions });
         }
         let topic = own[usize::try_from(self.random.below(own.len() as u64)).ok()?];
@@ -97,7 +101,10 @@ impl Load<'_> {
                 }
                 Asked::DeletePartitions { topic, count: u32::try_from(count).unwrap_or(1) }
             }
-            _ if has < PARTITIONS_MAX => Asked::CreatePartitions { topic, count: 1 },
+            _ if has < PARTITIONS_MAX => {
+                self.model.may_have_more(topic, 1);
+                Asked::CreatePartitions { topic, count: 1 }
+            }
             _ => {
                 changed.busy = false;
                 return None;

@@ -11,6 +11,8 @@ use ng_wire::request::{CreateStream, CreateTopic, PartitionsChange, StreamTarget
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::operation::Operation;
 
+use super::topic_limits::TopicLimits;
+
 /// A topic takes the numbers of its partitions' groups in blocks of 2 to the power of this.
 const BLOCK_BITS: u32 = 12;
 
@@ -128,14 +130,15 @@ impl Metadata {
         if self.catalog.topic_named(stream, request.name).is_some() {
             return Err(ErrorCode::TopicNameAlreadyExists);
         }
+        let limits = TopicLimits::read(request.options).ok_or(ErrorCode::InvalidOptionValue)?;
         let topic = (0..).find(|topic| self.catalog.topic(stream, *topic).is_none()).unwrap_or(0);
         let mut counters = self.raised();
         let row = TopicRow {
             created_at: stamp,
             created_revision: counters.revision,
-            message_expiry: 0,
+            message_expiry: limits.expiry,
             compression: Compression::None,
-            max_topic_size: u64::MAX,
+            max_topic_size: limits.bytes_max,
             segment_size: self.segment_bytes,
             durability: if request.name.ends_with('p') { Level::Persisted } else { Level::Replicated },
             consumer_offset_durability: Level::Replicated,

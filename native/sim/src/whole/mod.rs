@@ -22,6 +22,8 @@ mod reply;
 mod request;
 mod sizes;
 mod stored;
+mod topic_limits;
+mod wall_clock;
 mod world;
 
 pub use reach::{Reach, Reached};

@@ -9,6 +9,8 @@ use super::front::Front;
 use super::reach::{Reach, Reached};
 use super::request::From;
 use super::stored::Stored;
+use super::topic_limits::TopicLimits;
+use super::wall_clock::WallClock;
 
 /// Bytes of a message beside its payload, at most.
 const MESSAGE_BYTES: usize = MESSAGE_HEADER_BYTES + 16;
@@ -45,6 +47,9 @@ pub(super) struct Topic {
     pub(super) partitions: Vec<Partition>,
     /// A change of it is under way.
     pub(super) busy: bool,
+    pub(super) limits: TopicLimits,
+    /// The most partitions that it may have had.
+    partitions_most: u32,
 }
 
 #[derive(Debug)]
@@ -73,8 +78,16 @@ pub(super) struct Model {
     /// A purge of the stream is under way.
     pub(super) stream_is_purged: bool,
     /// Bytes of a segment at most: those after which it is sealed, or a batch if that alone has more.
+    segment_bytes_max: u64,
+    /// Bytes after which it is sealed.
     pub(super) segment_bytes: u64,
+    /// On the clock of the world.
     pub(super) now: u64,
+    /// On that of the machine, which may be ahead.
+    pub(super) machine_now: u64,
+    pub(super) wall_clock: WallClock,
+    /// Bytes of messages whose offset nobody was told of, by topic and partition.
+    unplaced: BTreeMap<(u32, u32), u64>,
     /// Each message that was sent.
     sent: BTreeMap<u64, Sent>,
     /// Messages of partitions that are gone.
@@ -95,6 +108,15 @@ struct Sent {
     partition: u32,
     /// Of its payload.
     bytes: u64,
+    /// When.
+    asked: u64,
+}
+
+impl Sent {
+    /// The bytes that it takes at most.
+    const fn stored(&self) -> u64 {
+        self.bytes + (MESSAGE_BYTES + BATCH_HEADER_BYTES) as u64
+    }
 }
 
 /// The bytes of a message, which follow from its number.
@@ -117,13 +139,13 @@ fn message_of(bytes: &[u8]) -> Option<u64> {
 }
 
 impl Model {
-    /// Where a segment has so many bytes at most, unless one batch alone has more.
+    /// Where segments of so many bytes are sealed.
     pub(super) fn with_segments(segment_bytes: u64) -> Self {
-        Self { segment_bytes, ..Self::default() }
+        Self { segment_bytes, segment_bytes_max: segment_bytes, ..Self::default() }
     }
 
     /// A topic that somebody asks for.
-    pub(super) fn begin_topic(&mut self, owner: usize, persisted: bool) -> u32 {
+    pub(super) fn begin_topic(&mut self, owner: usize, persisted: bool, limits: TopicLimits) -> u32 {
         let number = u32::try_from(self.topics.len()).unwrap_or(u32::MAX);
         let name = format!("t{number}{}", if persisted { "p" } else { "r" });
         self.topics.push(Topic {
@@ -132,6 +154,8 @@ impl Model {
             standing: Standing::Coming,
             partitions: Vec::new(),
             busy: true,
+            limits,
+            partitions_most: 0,
         });
         number
     }
@@ -142,6 +166,13 @@ impl Model {
 
     pub(super) fn topic_mut(&mut self, topic: u32) -> &mut Topic {
         &mut self.topics[topic as usize]
+    }
+
+    /// Partitions of a topic are asked for.
+    pub(super) fn may_have_more(&mut self, topic: u32, count: u32) {
+        let topic = self.topic_mut(topic);
+        let has = u32::try_from(topic.partitions.len()).unwrap_or(u32::MAX);
+        topic.partitions_most = topic.partitions_most.max(has + count);
     }
 
     /// New partitions behind those that a topic has.
@@ -249,10 +280,13 @@ impl Model {
         let first = self.next_message;
         self.next_message += bytes.len() as u64;
         let batch_bytes = bytes.iter().map(|bytes| bytes + MESSAGE_BYTES).sum::<usize>() + BATCH_HEADER_BYTES;
-        self.segment_bytes = self.segment_bytes.max(batch_bytes as u64);
-        let Place { topic, partition, .. } = place;
-        let sent = bytes.iter().map(|bytes| Sent { topic, partition, bytes: *bytes as u64 });
-        self.sent.extend((first..).zip(sent));
+        self.segment_bytes_max = self.segment_bytes_max.max(batch_bytes as u64);
+        let (Place { topic, partition, .. }, asked) = (place, self.now);
+        for (message, bytes) in (first..).zip(bytes) {
+            let sent = Sent { topic, partition, bytes: *bytes as u64, asked };
+            *self.unplaced.entry((topic, partition)).or_default() += sent.stored();
+            self.sent.insert(message, sent);
+        }
         (first..self.next_message).collect()
     }
 
@@ -277,14 +311,19 @@ impl Model {
                 place.partition
             ));
         }
-        if let Some(other) = partition.offsets.insert(message, offset).filter(|other| *other != offset) {
-            return Err(format!(
-                "message {message} of {name}/{} is at {other} and {offset}",
-                place.partition
-            ));
-        }
         partition.readable_to = partition.readable_to.max(Some(offset));
-        Ok(())
+        match partition.offsets.insert(message, offset) {
+            None => {
+                let stored = self.sent.get(&message).map_or(0, Sent::stored);
+                let unplaced = self.unplaced.entry((place.topic, place.partition)).or_default();
+                *unplaced = unplaced.saturating_sub(stored);
+                Ok(())
+            }
+            Some(other) if other != offset => {
+                Err(format!("message {message} of {name}/{} is at {other} and {offset}", place.partition))
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     /// A poll brought messages of a place that must exist.
@@ -323,20 +362,54 @@ impl Model {
 
     /// A poll found that a partition begins at an offset: everything before it must have been allowed to go.
     pub(super) fn begins_at(&mut self, place: Place, first: u64) -> Result<(), String> {
-        let what = format!("{}/{}", self.topic(place.topic).name, place.partition);
-        let partition = self.topics[place.topic as usize].partitions.get_mut(place.partition as usize);
-        let Some(partition) = partition.filter(|partition| partition.incarnation == place.incarnation) else {
+        let Some(partition) = self.partition(place) else { return Ok(()) };
+        let before = partition.front.first;
+        if first <= before {
             return Ok(());
-        };
-        let gone = partition.messages.range(partition.front.first..first.max(partition.front.first));
-        let bytes = gone.filter_map(|(_, message)| self.sent.get(message)).map(|sent| sent.bytes).sum();
-        if first > partition.front.first {
-            self.reached.saw(Reach::FrontGone);
         }
-        partition
-            .front
-            .moves_to(first, bytes, self.segment_bytes, self.lives)
-            .map_err(|fault| format!("{what}: {fault}"))
+        let (topic, sent) = (self.topic(place.topic), |message: &u64| self.sent.get(message));
+        let TopicLimits { expiry, .. } = topic.limits;
+        let stays_from = self.stays_from(place);
+        let (mut over, mut too_much, mut gone) = (0, 0, 0);
+        for (offset, message) in partition.messages.range(before..first) {
+            let Some(sent) = sent(message) else { continue };
+            if self.wall_clock.may_be_as_old(sent.asked, self.machine_now, expiry) {
+                over += 1;
+            } else if *offset < stays_from {
+                too_much += 1;
+            } else {
+                gone += sent.bytes;
+            }
+        }
+        let (limits, lives) = (topic.limits, self.lives);
+        let what = format!("{}/{}", topic.name, place.partition);
+        for (reach, count) in [(Reach::Expired, over), (Reach::TooMuch, too_much)] {
+            if count > 0 {
+                self.reached.saw(reach);
+            }
+        }
+        self.reached.saw(Reach::FrontGone);
+        let segment_bytes = self.segment_bytes_max;
+        let Some(partition) = self.partition_mut(place) else { return Ok(()) };
+        let moved = partition.front.moves_to(first, gone, segment_bytes, (limits, lives));
+        moved.map_err(|fault| format!("{what}: {fault}"))
+    }
+
+    /// The offset below which a partition may have let messages go because it held too much: with them it may have held
+    /// more than its part, but for a segment.
+    fn stays_from(&self, place: Place) -> u64 {
+        let topic = self.topic(place.topic);
+        let part = topic.limits.part(self.segment_bytes, topic.partitions_most);
+        let unplaced = self.unplaced.get(&(place.topic, place.partition)).copied().unwrap_or(0);
+        let mut held = unplaced + self.segment_bytes_max;
+        let messages = self.partition(place).map(|partition| &partition.messages);
+        for (offset, message) in messages.into_iter().flatten().rev() {
+            held += self.sent.get(message).map_or(0, Sent::stored);
+            if held > part {
+                return *offset;
+            }
+        }
+        0
     }
 
     /// What a consumer has stored was read.

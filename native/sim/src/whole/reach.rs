@@ -17,6 +17,12 @@ pub enum Reach {
     SegmentsDeleted,
     /// A poll found that the front of a partition is gone.
     FrontGone,
+    /// Messages of that front were over.
+    Expired,
+    /// Messages of that front were more than the partition may hold.
+    TooMuch,
+    /// An idle partition was seen to hold nothing, since everything is over.
+    Emptied,
     /// The offset of a consumer was deleted.
     OffsetDeleted,
     /// A deleted offset was read, and was absent.
@@ -25,13 +31,16 @@ pub enum Reach {
 
 impl Reach {
     /// Everything.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::TopicDeleted,
         Self::PartitionsDeleted,
         Self::TopicPurged,
         Self::StreamPurged,
         Self::SegmentsDeleted,
         Self::FrontGone,
+        Self::Expired,
+        Self::TooMuch,
+        Self::Emptied,
         Self::OffsetDeleted,
         Self::OffsetAbsent,
     ];

@@ -8,6 +8,8 @@ use ng_wire::table::command::Command;
 use ng_wire::table::operation::Operation;
 use ng_wire::version;
 
+use super::topic_limits::TopicLimits;
+
 /// The one stream of a world.
 pub(super) const STREAM: &str = "stream";
 
@@ -27,7 +29,7 @@ pub(super) enum Request {
     Login,
     Ping,
     CreateStream,
-    CreateTopic { topic: String, partitions: u32 },
+    CreateTopic { topic: String, partitions: u32, limits: TopicLimits },
     DeleteTopic { topic: String },
     CreatePartitions { topic: String, count: u32 },
     DeletePartitions { topic: String, count: u32 },
@@ -105,10 +107,11 @@ impl Request {
             }
             Self::Ping => {}
             Self::CreateStream => put_name(into, STREAM),
-            Self::CreateTopic { topic, partitions } => {
+            Self::CreateTopic { topic, partitions, limits } => {
                 put_identifier(into, STREAM);
                 put_u32(into, *partitions);
                 put_name(into, topic);
+                limits.put(into);
             }
             Self::PurgeStream => put_identifier(into, STREAM),
             Self::DeleteTopic { topic } | Self::GetTopic { topic } | Self::PurgeTopic { topic } => {

@@ -96,10 +96,11 @@ impl Sizes {
         if drops { sizes.where_messages_go(seed) } else { sizes }
     }
 
-    /// Segments are short, so that some go.
+    /// Segments are short, and looked at often, so that some go.
     fn where_messages_go(mut self, seed: u64) -> Self {
         let random = &mut Random::new(seed ^ 0x7365_676d_656e);
         self.surroundings.segment_bytes = (8 << 10) << random.below(5);
+        self.settings.engine.retention_period = Duration::from_millis(log_uniform(random, 20, 500));
         self
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ng_io::SimulatedEnvironment;
 use ng_io::simulated::{Random, SimulatedClock};
+use ng_io::{Environment as _, SimulatedEnvironment};
 
 use super::asked::Asked;
 use super::audit;
@@ -135,6 +135,7 @@ impl WholeWorld {
             return Err(Verdict(format!("client {} is owed replies: {:?}", client.number, client.pending)));
         }
         audit::run(self)?;
+        audit::age(self)?;
         self.ending = true;
         self.stop_in_order()?;
         self.start()?;
@@ -277,6 +278,7 @@ impl WholeWorld {
 
     fn advance(&mut self) -> Result<(), Verdict> {
         self.model.now = self.now;
+        self.model.machine_now = self.environment.now().as_nanos();
         while let Some(first) = self.happenings.first_entry()
             && first.key().0 <= self.now
         {

@@ -12,6 +12,8 @@ pub enum Plant {
     UnfencedSurvey,
     /// A truncation takes the segment along that it ends before.
     GreedyTruncation,
+    /// The age of a segment is that of its oldest message.
+    EagerExpiry,
 }
 
 /// Which bug is planted in a store.
@@ -30,6 +32,11 @@ impl Planted {
         }
     }
 
+    /// When the newest batch of a segment was stamped.
+    pub(super) fn newest(self, entry: &SegmentEntry) -> u64 {
+        if self.bug == Some(Plant::EagerExpiry) { entry.min_timestamp } else { entry.max_timestamp }
+    }
+
     /// Whether a sealed segment goes with those before an offset.
     pub(super) fn goes_before(self, entry: &SegmentEntry, offset: u64) -> bool {
         let reaches =
@@ -43,6 +50,10 @@ impl Planted {
 impl Planted {
     pub(super) const fn in_survey(self, surveyed: Surveyed) -> Surveyed {
         surveyed
+    }
+
+    pub(super) const fn newest(self, entry: &SegmentEntry) -> u64 {
+        entry.max_timestamp
     }
 
     pub(super) const fn goes_before(self, entry: &SegmentEntry, offset: u64) -> bool {

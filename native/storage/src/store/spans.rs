@@ -23,7 +23,7 @@ impl Group {
         let sealed = self.staying().iter().filter(|entry| entry.is_sealed()).map(|entry| Span {
             last_offset: entry.last_offset,
             oldest: entry.min_timestamp,
-            newest: entry.max_timestamp,
+            newest: self.planted.newest(entry),
             bytes: entry.bytes,
             sealed: true,
         });

@@ -6,6 +6,7 @@ from logging import DEBUG
 
 import structlog
 
+from server_ng.bootstrap.auditing import Audit
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.figures import partition_samples
 from server_ng.bootstrap.metadata_events import change_of
@@ -42,11 +43,14 @@ _log = structlog.get_logger()
 class ControlPlane:
     """Takes the engine's records about metadata and partitions, one by one, and answers each at once."""
 
-    def __init__(self, shards: int, send: Callable[[bytes], None], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, shards: int, send: Callable[[bytes], None], loop: asyncio.AbstractEventLoop, audit: Audit
+    ) -> None:
         self.converged: asyncio.Future[None] = loop.create_future()
         """Done when what was found at the start is as the metadata says."""
         self._shards = shards
         self._send = send
+        self._audit = audit
         self._metadata = Metadata()
         self._caught_up = False
         self._unreadable = False
@@ -122,10 +126,13 @@ class ControlPlane:
 
     def _apply(self, record: Apply) -> None:
         op = Op(record.op, record.timestamp, record.client, record.operation, record.user_id, record.body)
-        change = change_of(self._metadata.state, op) if _log.is_enabled_for(DEBUG) else None
+        wanted = self._audit.is_on or _log.is_enabled_for(DEBUG)
+        change = change_of(self._metadata.state, op) if wanted else None
         outcome = self._metadata.apply(op)
-        if change is not None and outcome.result == SUCCESS:
-            _log.debug(change.event, **change.fields(), op=op.number, user_id=op.user_id)
+        if change is not None:
+            self._audit.operation(op, change, outcome)
+            if outcome.result == SUCCESS:
+                _log.debug(change.event, **change.fields, op=op.number, user_id=op.user_id)
         if outcome.fault is not None:
             self._faults += 1
             # Not the body: it may hold a secret.

@@ -18,6 +18,7 @@ from server_ng import binding
 from server_ng.auth import Authenticator
 from server_ng.auth.accounts import Accounts
 from server_ng.auth.failed_logins import FailedLogins
+from server_ng.bootstrap.auditing import Audit
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.crashes import LastCrash, record_crash, tell_last_crash
 from server_ng.bootstrap.damage import MESSAGES_DAMAGED, MESSAGES_FENCED, DamagedMessages
@@ -197,7 +198,8 @@ class _Daemon:
         self._runtime_files = opened.files
         self._tasks = Tasks(self._task_failed)
         self._pump = Pump(opened.engine, self._take)
-        self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop)
+        self._audit = Audit(opened.audit, directory.cluster)
+        self._control_plane = ControlPlane(opened.shards, self._pump.send, self._loop, self._audit)
         self._unnamed: list[NativeEvent] = []
         """Losses that shards found before the rows with the names of their topics were here."""
         self._damage = DamagedMessages(directory.path, lambda: self._control_plane.state)
@@ -207,7 +209,7 @@ class _Daemon:
             settings.auth.login_queue_max,
             settings.auth.verified_cache_max,
         )
-        self._logins = Logins(self._authenticator, self._pump.send, self._tasks.spawn)
+        self._logins = Logins(self._authenticator, self._audit, self._pump.send, self._tasks.spawn)
         self._leasing = self._leasing_of(opened)
         self._observe = self._observe_server(opened)
 
@@ -230,7 +232,8 @@ class _Daemon:
             else []
         )
         leases = [] if self._leasing is None else self._leasing.samples()
-        control = [*self._control_plane.samples(), *leases, *self._host_samples, *crashed]
+        plane = [*self._control_plane.samples(), *self._audit.samples()]
+        control = [*plane, *leases, *self._host_samples, *crashed]
         return [*control, *native_samples(self._engine)]
 
     async def run(self) -> int:
@@ -260,6 +263,7 @@ class _Daemon:
         except StartFailedError as error:
             raise StartError(f"The server cannot start: {error}.", ExitStatus(error.status)) from error
         await self._start_observing()
+        self._audit.start(self._tasks.spawn)
         self._sample_host()
         self._notifier.status("bringing partitions to what the metadata says")
         self._notifier.extend_timeout(_START_STEP_MAX)
@@ -428,6 +432,7 @@ class _Daemon:
             self._host_timer.cancel()
         self._control_plane.close()
         self._pump.stop()
+        await self._audit.stop()
         self._forget_endpoints()
         if self._observe is not None:
             await self._observe.stop()

@@ -7,6 +7,7 @@ import structlog
 
 from server_ng import auth
 from server_ng.auth import Accepted, Authenticator, Busy, Refused
+from server_ng.bootstrap.auditing import Audit
 from server_ng.bootstrap.refusals import Refusals
 from server_ng.engine.records import Login, LoginVerdict, encode_login_verdict
 from server_ng.wire.tables import Verdict
@@ -22,10 +23,12 @@ class Logins:
     def __init__(
         self,
         authenticator: Authenticator,
+        audit: Audit,
         send: Callable[[bytes], None],
         spawn: Callable[[str, Coroutine[Any, Any, None]], None],
     ) -> None:
         self._authenticator = authenticator
+        self._audit = audit
         self._send = send
         self._spawn = spawn
         self._refusals = Refusals()
@@ -44,7 +47,9 @@ class Logins:
         match verdict:
             case Refused(throttled):
                 self._refusals.tell(login.username, login.address, throttled=throttled)
+                self._audit.refused(login.username, login.address, throttled=throttled)
             case Accepted(user_id):
+                self._audit.logged_in(login.username, user_id, login.address)
                 _log.debug(
                     "client_logged_in", username=login.username, address=login.address, user_id=user_id
                 )

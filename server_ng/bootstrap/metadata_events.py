@@ -1,53 +1,100 @@
-"""Created and deleted streams and topics, by name, for a log at level debug."""
+"""Committed operations by name: what each does, and to which stream, topic and partitions."""
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from server_ng.metadata.admission import stream_of, topic_of
 from server_ng.metadata.ops import Op
 from server_ng.metadata.state import State
-from server_ng.wire.refusals import MalformedError, RefusedError
-from server_ng.wire.requests import CreateStream, CreateTopic, DeleteStream, DeleteTopic
+from server_ng.wire.identifiers import Identifier
+from server_ng.wire.refusals import RefusedError
+from server_ng.wire.requests import (
+    CreatePartitions,
+    CreateStream,
+    CreateTopic,
+    DeletePartitions,
+    DeleteStream,
+    DeleteTopic,
+    UpdateStream,
+    UpdateTopic,
+)
 from server_ng.wire.tables import Operation
 
 __all__ = ["Change", "change_of"]
 
-_UNNAMED: Final = ""
+_EVENTS: Final[Mapping[int, str]] = {
+    Operation.CREATE_STREAM: "stream_created",
+    Operation.UPDATE_STREAM: "stream_updated",
+    Operation.DELETE_STREAM: "stream_deleted",
+    Operation.PURGE_STREAM: "stream_purged",
+    Operation.CREATE_TOPIC: "topic_created",
+    Operation.UPDATE_TOPIC: "topic_updated",
+    Operation.DELETE_TOPIC: "topic_deleted",
+    Operation.PURGE_TOPIC: "topic_purged",
+    Operation.CREATE_PARTITIONS: "partitions_created",
+    Operation.DELETE_PARTITIONS: "partitions_deleted",
+}
 
 
 class Change(NamedTuple):
     """What an op does if it succeeds."""
 
     event: str
-    stream: str
-    topic: str = _UNNAMED
-    """Empty if the op is about a stream."""
-
-    def fields(self) -> dict[str, str]:
-        """As the log has them."""
-        return {"stream": self.stream, **({"topic": self.topic} if self.topic else {})}
+    fields: Mapping[str, str | int]
+    """What it does it to: names where there are such rows, else as the request has it."""
 
 
 def change_of(state: State, op: Op) -> Change | None:
     """The change that an op asks for, read before it is applied: a deleted name is gone after that."""
-    try:
-        return _read(state, op)
-    except (MalformedError, RefusedError):
+    event = _EVENTS.get(op.operation)
+    if event is None:
         return None
+    try:
+        return Change(event, _target(state, op))
+    except RefusedError:
+        return Change(event, {})
 
 
-def _read(state: State, op: Op) -> Change | None:
+def _target(state: State, op: Op) -> dict[str, str | int]:
     match op.operation:
         case Operation.CREATE_STREAM:
-            return Change("stream_created", CreateStream.decode(op.body).name)
-        case Operation.DELETE_STREAM:
-            return Change("stream_deleted", stream_of(state, DeleteStream.decode(op.body).stream).row.name)
+            return {"stream": CreateStream.decode(op.body).name}
+        case Operation.UPDATE_STREAM:
+            stream = UpdateStream.decode(op.body)
+            return {**_stream(state, stream.stream), "new_name": stream.name}
+        case Operation.DELETE_STREAM | Operation.PURGE_STREAM:
+            return _stream(state, DeleteStream.decode(op.body).stream)
         case Operation.CREATE_TOPIC:
             made = CreateTopic.decode(op.body)
-            return Change("topic_created", stream_of(state, made.stream).row.name, made.name)
-        case Operation.DELETE_TOPIC:
-            request = DeleteTopic.decode(op.body)
-            stream, topic = topic_of(state, request.stream, request.topic)
-            return Change("topic_deleted", stream.row.name, topic.row.name)
+            partitions = made.partitions_count
+            return {**_stream(state, made.stream), "topic": made.name, "partitions": partitions}
         case _:
-            # Every other op changes what is there, or is refused.
-            return None
+            return _topic_target(state, op)
+
+
+def _topic_target(state: State, op: Op) -> dict[str, str | int]:
+    match op.operation:
+        case Operation.UPDATE_TOPIC:
+            topic = UpdateTopic.decode(op.body)
+            return {**_topic(state, topic.stream, topic.topic), "new_name": topic.name}
+        case Operation.DELETE_TOPIC | Operation.PURGE_TOPIC:
+            named = DeleteTopic.decode(op.body)
+            return _topic(state, named.stream, named.topic)
+        case Operation.CREATE_PARTITIONS:
+            added = CreatePartitions.decode(op.body)
+            return {**_topic(state, added.stream, added.topic), "partitions": added.count}
+        case Operation.DELETE_PARTITIONS:
+            gone = DeletePartitions.decode(op.body)
+            return {**_topic(state, gone.stream, gone.topic), "partitions": gone.count}
+        case other:
+            raise AssertionError(f"operation {other} has an event and no target")
+
+
+def _stream(state: State, identifier: Identifier) -> dict[str, str | int]:
+    stream = state.find(identifier)
+    return {"stream": identifier if stream is None else stream.row.name}
+
+
+def _topic(state: State, stream_identifier: Identifier, identifier: Identifier) -> dict[str, str | int]:
+    stream = state.find(stream_identifier)
+    topic = None if stream is None else stream.find(identifier)
+    return {**_stream(state, stream_identifier), "topic": identifier if topic is None else topic.row.name}

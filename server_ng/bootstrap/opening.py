@@ -10,7 +10,9 @@ from pathlib import Path
 import structlog
 
 from server_ng import binding
+from server_ng.audit.file import AuditFile
 from server_ng.auth.root import RootUser, prepare_root
+from server_ng.bootstrap.auditing import open_audit
 from server_ng.bootstrap.bind_advice import bind_advice
 from server_ng.bootstrap.cpus import is_kept, node_cpus, plan_shards
 from server_ng.bootstrap.data_directory import DataDirectory
@@ -48,6 +50,8 @@ class Opened:
     control: BoundSocket | None
     """The bound control socket, if there is one."""
     root: RootUser
+    audit: AuditFile | None
+    """The audit file, if there is one."""
     files: RuntimeFiles
     """The files of the runtime directory, of which some may still wait for room."""
 
@@ -73,6 +77,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     memory.tell(loaded)
     observe = _listen(loaded)
     control = _bind_control(settings, directory)
+    audit = open_audit(settings.audit_path)
     direct_io = probe["direct_io"] == "possible"
     engine = _open_engine(
         engine_settings(
@@ -85,7 +90,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     files = RuntimeFiles()
     root = _prepare_root(loaded, directory, files)
     _log.info("root_user", username=root.account.username, password_source=root.source)
-    return Opened(engine, len(cpus), observe, control, root, files)
+    return Opened(engine, len(cpus), observe, control, root, audit, files)
 
 
 def _prepare_root(loaded: Loaded, directory: DataDirectory, files: RuntimeFiles) -> RootUser:

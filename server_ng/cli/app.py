@@ -6,7 +6,7 @@ from typing import Final
 
 import typer
 
-from server_ng.cli import configuration, inspection, jobs, leasing, recovery, serving, versions
+from server_ng.cli import auditing, configuration, inspection, jobs, leasing, recovery, serving, versions
 from server_ng.wire.tables import ExitStatus
 
 __all__ = ["main"]
@@ -30,6 +30,7 @@ def server_ng(version: versions.VersionOption = False) -> None:
 
 
 _app.command("serve")(serving.serve)
+_app.add_typer(auditing.app, name="audit")
 _app.add_typer(configuration.app, name="config")
 _app.add_typer(inspection.app, name="inspect")
 _app.add_typer(leasing.app, name="lease")

@@ -11,10 +11,13 @@ from pydantic import BaseModel
 from server_ng.config.leaf import Leaf, walk
 from server_ng.config.table import SettingsTable
 
-__all__ = ["NO_GROUP", "Settings", "leaves", "section_sentence", "value_of"]
+__all__ = ["NO_GROUP", "NO_PATH", "Settings", "leaves", "section_sentence", "value_of"]
 
 NO_GROUP = "none"
 """The word for no group in `leases.group`."""
+
+NO_PATH = "none"
+"""The word for no file in `audit.path`."""
 
 
 class Settings(SettingsTable):
@@ -24,6 +27,11 @@ class Settings(SettingsTable):
     def runtime_path(self) -> Path:
         """The runtime folder with `system.path` before it."""
         return self.system.path / self.system.runtime.path
+
+    @property
+    def audit_path(self) -> Path | None:
+        """The audit file, if there is to be one."""
+        return None if self.audit.path == NO_PATH else Path(self.audit.path)
 
 
 @cache

@@ -514,6 +514,18 @@ class Auth(Section):
     ] = 1024
 
 
+class Audit(Section):
+    """A file with a line for each login and each change; docs/security.md describes it."""
+
+    path: Annotated[
+        str,
+        Leaf(
+            TEXT,
+            "Audit file, relative to the working directory unless absolute; none writes none.",
+        ),
+    ] = "none"
+
+
 class Observe(Section):
     """Metrics and health over HTTP, for this machine only."""
 
@@ -609,5 +621,6 @@ class SettingsTable(Section):
     cluster: Cluster = Cluster()
     control_plane: ControlPlane = ControlPlane()
     auth: Auth = Auth()
+    audit: Audit = Audit()
     observe: Observe = Observe()
     leases: Leases = Leases()

@@ -63,6 +63,10 @@ _ALL: Final = (
     ControlMetric(
         "compaction_refused_total", "counter", "Requests to adopt segments that were refused.", ("reason",)
     ),
+    ControlMetric("audit_lines_total", "counter", "Lines written to the audit file."),
+    ControlMetric(
+        "audit_lines_lost_total", "counter", "Audit lines lost because the disk or their queue was full."
+    ),
     ControlMetric("data_disk_bytes", "gauge", "Size of the file system of the data directory."),
     ControlMetric("data_disk_free_bytes", "gauge", "What may still be written there."),
     ControlMetric(

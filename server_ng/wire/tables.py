@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, Literal
 
-TABLES_DIGEST: Final = 0x07693D90E3A8C1F4
+TABLES_DIGEST: Final = 0xF0506949AF975C68
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 319
 

@@ -6,6 +6,7 @@ import struct
 import pytest
 import structlog
 
+from server_ng.bootstrap.auditing import Audit
 from server_ng.bootstrap.control_plane import ControlPlane
 from server_ng.bootstrap.errors import StartError
 from server_ng.engine.errors import MalformedRecordError
@@ -27,7 +28,8 @@ class Bench:
     def __init__(self) -> None:
         self.sent = b""
         self.log = MetadataLog()
-        self.control_plane = ControlPlane(SHARDS, self.send, asyncio.get_running_loop())
+        audit = Audit(None, lambda: "")
+        self.control_plane = ControlPlane(SHARDS, self.send, asyncio.get_running_loop(), audit)
 
     def send(self, record: bytes) -> None:
         self.sent += record

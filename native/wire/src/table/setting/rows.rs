@@ -144,6 +144,7 @@ settings! {
         "cluster" = "Several nodes as one, which is not built yet.";
         "control_plane" = "How long the control plane may stand still.";
         "auth" = "Logins.";
+        "audit" = "A file with a line for each login and each change; docs/security.md describes it.";
         "observe" = "Metrics and health over HTTP, for this machine only.";
         "leases" = "Moments of topics that are kept for offline jobs, and the socket on which jobs ask for them.";
     }
@@ -258,6 +259,8 @@ settings! {
             "Logins waiting for a password hash; beyond it a client is told to try again.";
         "auth.verified_cache_max", count(1_024, 1, 65_536, "credentials"), OURS,
             "Verified credentials remembered, so that a storm of the same logins costs one hash.";
+        "audit.path", text("none"), OURS,
+            "Audit file, relative to the working directory unless absolute; none writes none.";
         "observe.enabled", boolean(true), OURS,
             "Whether to serve /metrics, /live and /ready.";
         "observe.address", address("127.0.0.1:9464"), OURS,

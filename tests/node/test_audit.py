@@ -1,0 +1,101 @@
+"""The audit file of a real server: what it says, over kills and restarts, and what it never says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.fixtures import StartNode
+from tests.support.node import Node
+from tests.support.raw import PASSWORD, USERNAME
+from tests.support.topic_client import Place, TopicClient
+from tests.support.waiting import until
+
+_PLACE = Place("orders", "events")
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def verified(path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "server_ng", "audit", "verify", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def work(node: Node) -> None:
+    """A guess, then a client that makes a stream and a topic, is refused once, and deletes the topic."""
+    with node.connect() as guesser:
+        guesser.login(password="guess-the-secret")
+    with TopicClient(node.connect_registered()) as client:
+        client.create_stream(_PLACE.stream)
+        client.create_topic(_PLACE, 2, 1 << 20)
+        client.ask(202, b"\6orders")
+        client.delete_topic(_PLACE)
+
+
+def test_the_audit_file_names_logins_refusals_and_operations(make_node: StartNode, tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    node = make_node(settings={"audit.path": str(path)}).start()
+    work(node)
+    assert node.terminate() == 0
+    told = lines(path)
+    assert [line["event"] for line in told] == [
+        "audit_opened", "login_refused", "logged_in",
+        "stream_created", "topic_created", "stream_created", "topic_deleted",
+    ]  # fmt: skip
+    _, refused, login, *operations = told
+    assert (refused["name"], refused["outcome"]) == (USERNAME, "credentials")
+    assert (login["name"], login["user"]) == (USERNAME, 0)
+    assert login["address"].startswith("127.0.0.1:")
+    assert [operation["outcome"] for operation in operations] == [
+        "ok", "ok", "stream_name_already_exists", "ok",
+    ]  # fmt: skip
+    assert [operation["op"] for operation in operations] == sorted({line["op"] for line in operations})
+    assert {(line["user"], line["stream"]) for line in operations} == {(0, "orders")}
+    assert (operations[1]["topic"], operations[1]["partitions"]) == ("events", 2)
+    proof = verified(path)
+    assert (proof.returncode, proof.stdout.splitlines()[-1]) == (0, f"Digest: {told[-1]['chain']}")
+    assert PASSWORD not in path.read_text()
+    assert "guess-the-secret" not in path.read_text()
+
+
+def test_a_killed_server_goes_on_with_the_file_and_repeats_nothing(
+    make_node: StartNode, tmp_path: Path
+) -> None:
+    path = tmp_path / "audit.log"
+    node = make_node(settings={"audit.path": str(path)}).start()
+    work(node)
+    until(lambda: "topic_deleted" in path.read_text(), "the last line")
+    node.kill()
+    with path.open("ab") as file:
+        file.write(b'{"number":8,"time":"20')
+    assert verified(path).returncode == 65
+    node.restart()
+    until(lambda: len(lines(path)) == 8, "the line of the second start")
+    assert node.terminate() == 0
+    assert [line["event"] for line in lines(path)].count("topic_deleted") == 1
+    assert verified(path).returncode == 0
+
+
+def test_a_line_that_was_changed_is_named(make_node: StartNode, tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    node = make_node(settings={"audit.path": str(path)}).start()
+    work(node)
+    assert node.terminate() == 0
+    path.write_bytes(path.read_bytes().replace(b'"stream":"orders"', b'"stream":"others"', 1))
+    proof = verified(path)
+    assert proof.returncode == 65
+    assert "Line 4 was changed" in proof.stderr
+    path.unlink()
+    assert verified(path).returncode == 78
+
+
+def test_a_file_that_is_no_audit_file_refuses_the_start(make_node: StartNode, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    path.write_text("not an audit line\n")
+    node = make_node(settings={"audit.path": str(path)})
+    assert node.launch().wait() == 78
+    assert "does not end with an audit line" in node.stderr()
+    assert path.read_text() == "not an audit line\n"

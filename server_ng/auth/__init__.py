@@ -1,7 +1,8 @@
-"""Who may log in: passwords, the verified-credential cache, and the root user."""
+"""Who may log in: passwords and their hashes, the verified-credential cache, and the root user."""
 
 from server_ng.auth.accounts import ROOT_USER_ID, Account, Accounts
 from server_ng.auth.authenticator import Accepted, Authenticator, Busy, Refused, Verdict
+from server_ng.auth.passwords import Hasher, HashesBusyError
 from server_ng.auth.root import ROOT_PASSWORD_FILE, RootUser, prepare_root
 
 __all__ = [
@@ -12,6 +13,8 @@ __all__ = [
     "Accounts",
     "Authenticator",
     "Busy",
+    "Hasher",
+    "HashesBusyError",
     "Refused",
     "RootUser",
     "Verdict",

@@ -1,13 +1,16 @@
-"""The users who can log in: only root, until the metadata log keeps others."""
+"""The users as logins see them: a view of the metadata, in which nothing is kept."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["PASSWORD_BYTES", "ROOT_USER_ID", "USERNAME_BYTES", "Account", "Accounts"]
+from typing_extensions import override
 
-ROOT_USER_ID = 0
-# Iggy's bounds; a longer or shorter text is refused before anything is looked up or hashed.
-USERNAME_BYTES = range(3, 51)
-PASSWORD_BYTES = range(3, 101)
+from server_ng.metadata.state import FIRST_USER, State
+from server_ng.wire.tables import UserStatus
+
+__all__ = ["ROOT_USER_ID", "Account", "Accounts"]
+
+ROOT_USER_ID = FIRST_USER
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +23,22 @@ class Account:
     """The password's encoded hash."""
     active: bool = True
 
+    @override
     def __repr__(self) -> str:
         return f"Account(user_id={self.user_id}, username={self.username!r}, active={self.active})"
 
 
 class Accounts:
-    """Users by name, in memory."""
+    """Users by name, as the rows have them at the moment of the call."""
 
-    def __init__(self, *accounts: Account) -> None:
-        self._by_name = {account.username: account for account in accounts}
+    def __init__(self, state: Callable[[], State]) -> None:
+        self._state = state
 
     def find(self, username: str) -> Account | None:
         """The user with exactly this name."""
-        return self._by_name.get(username)
+        state = self._state()
+        user_id = state.user_ids.get(username)
+        if user_id is None:
+            return None
+        row = state.users[user_id]
+        return Account(user_id, username, row.password_hash, row.status == UserStatus.ACTIVE)

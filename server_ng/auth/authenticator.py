@@ -7,10 +7,11 @@ from typing import TypeAlias
 import structlog
 from argon2.exceptions import Argon2Error
 
-from server_ng.auth.accounts import PASSWORD_BYTES, USERNAME_BYTES, Account, Accounts
+from server_ng.auth.accounts import Account, Accounts
 from server_ng.auth.failed_logins import Bucket, FailedLogins, bucket_of
-from server_ng.auth.passwords import UNKNOWN_USER_HASH, Hasher
+from server_ng.auth.passwords import UNKNOWN_USER_HASH, Hasher, HashesBusyError
 from server_ng.auth.verified_cache import VerifiedCache
+from server_ng.wire.credentials import PASSWORD_BYTES, USERNAME_BYTES
 
 __all__ = ["Accepted", "Authenticator", "Busy", "Refused", "Verdict"]
 
@@ -49,20 +50,13 @@ class Authenticator:
     """
 
     def __init__(
-        self, accounts: Accounts, failed: FailedLogins, login_queue_max: int, verified_cache_max: int
+        self, accounts: Accounts, failed: FailedLogins, hasher: Hasher, verified_cache_max: int
     ) -> None:
         self._accounts = accounts
-        self._queue_max = login_queue_max
+        self._hasher = hasher
         self._verified = VerifiedCache(verified_cache_max)
         self._failed = failed
-        self._hasher = Hasher()
-        self._closed = False
-        self._running: dict[bytes, asyncio.Task[bool]] = {}
-
-    @property
-    def waiting(self) -> int:
-        """Hashes that are queued or running."""
-        return len(self._running)
+        self._running: dict[bytes, asyncio.Future[bool]] = {}
 
     async def verify(self, username: str, password: bytes | str, address: str) -> Verdict:
         """Whether this user may log in with this password, asked from an address with a port."""
@@ -78,9 +72,10 @@ class Authenticator:
         hashing = self._running.get(fingerprint)
         if hashing is None:
             bucket = bucket_of(address, name)
-            if turned_away := self._turned_away(bucket):
-                return turned_away
-            hashing = self._start(fingerprint, encoded, secret)
+            begun = self._start(bucket, fingerprint, encoded, secret)
+            if isinstance(begun, Refused | Busy):
+                return begun
+            hashing = begun
             self._count(bucket, hashing, account)
         try:
             # Shielded, because others may wait for the same hash when this login is cancelled.
@@ -92,40 +87,35 @@ class Authenticator:
         except Argon2Error as error:
             _log.error("password_hash_failed", reason=str(error))
             return Busy()
-        return self._verdict(account, fingerprint, matches)
+        return self._verdict(username, account, fingerprint, matches)
 
-    def close(self) -> None:
-        """Cancels what is waiting: every `verify` under way, and every later one, says busy."""
-        self._closed = True
-        for hashing in self._running.values():
-            hashing.cancel()
-        self._hasher.close()
-
-    def _turned_away(self, bucket: Bucket) -> Refused | Busy | None:
-        """Why a login costs no hash, if it does not."""
+    def _start(
+        self, bucket: Bucket, fingerprint: bytes, encoded: bytes, secret: bytes
+    ) -> asyncio.Future[bool] | Refused | Busy:
         if not self._failed.has_room(bucket):
             return Refused(throttled=True)
-        return Busy() if self._closed or len(self._running) >= self._queue_max else None
-
-    def _start(self, fingerprint: bytes, encoded: bytes, secret: bytes) -> asyncio.Task[bool]:
-        hashing = asyncio.create_task(self._hasher.matches(encoded, secret), name="password hash")
+        try:
+            hashing = self._hasher.matches(encoded, secret)
+        except HashesBusyError:
+            return Busy()
         self._running[fingerprint] = hashing
         hashing.add_done_callback(lambda _: self._running.pop(fingerprint, None))
         return hashing
 
-    def _count(self, bucket: Bucket, hashing: asyncio.Task[bool], account: Account | None) -> None:
+    def _count(self, bucket: Bucket, hashing: asyncio.Future[bool], account: Account | None) -> None:
         """Counts a login as failed until its hash says otherwise: logins at once are guesses, too."""
         self._failed.add(bucket)
 
-        def settle(hashed: asyncio.Task[bool]) -> None:
+        def settle(hashed: asyncio.Future[bool]) -> None:
             undecided = hashed.cancelled() or hashed.exception() is not None
             if undecided or (account is not None and account.active and hashed.result()):
                 self._failed.take_back(bucket)
 
         hashing.add_done_callback(settle)
 
-    def _verdict(self, account: Account | None, fingerprint: bytes, matches: bool) -> Verdict:
-        if account is None or not account.active or not matches:
+    def _verdict(self, username: str, account: Account | None, fingerprint: bytes, matches: bool) -> Verdict:
+        # The user may have been changed or deleted while the password was hashed.
+        if not matches or account is None or not account.active or self._accounts.find(username) != account:
             return Refused()
         self._verified.add(fingerprint)
         return Accepted(account.user_id)

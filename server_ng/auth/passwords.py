@@ -2,12 +2,16 @@
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from argon2.exceptions import VerifyMismatchError
 from argon2.low_level import Type, hash_secret, verify_secret
 
-__all__ = ["UNKNOWN_USER_HASH", "Hasher", "hash_password"]
+__all__ = ["UNKNOWN_USER_HASH", "Hasher", "HashesBusyError", "hash_password"]
+
+_T = TypeVar("_T")
 
 _MEMORY_KIB = 19 * 1024
 _PASSES = 2
@@ -36,17 +40,47 @@ def _matches(encoded: bytes, password: bytes) -> bool:
         return False
 
 
+class HashesBusyError(Exception):
+    """Too many passwords wait for a hash, or the server stops."""
+
+
 class Hasher:
-    """Two threads that do nothing but hash, each call one C function that releases the interpreter lock."""
+    """Two threads that do nothing but hash, each call one C function that releases the interpreter lock.
 
-    def __init__(self) -> None:
+    Logins and changes of users share them and their queue. A future that `close` cancelled was busy, too; one
+    that fails with Argon2Error found no memory.
+    """
+
+    def __init__(self, waiting_max: int) -> None:
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="argon2")
+        self._waiting_max = waiting_max
+        self._running: set[asyncio.Future[Any]] = set()
+        self._closed = False
 
-    async def matches(self, encoded: bytes, password: bytes) -> bool:
-        """Whether `password` has the hash `encoded`; raises Argon2Error when there is no memory to tell."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, _matches, encoded, password)
+    @property
+    def waiting(self) -> int:
+        """Hashes that are queued or running."""
+        return len(self._running)
+
+    def matches(self, encoded: bytes, password: bytes) -> asyncio.Future[bool]:
+        """Whether `password` has the hash `encoded`; raises `HashesBusyError`."""
+        return self._start(_matches, encoded, password)
+
+    def hash(self, password: bytes) -> asyncio.Future[bytes]:
+        """The encoded hash of `password` under a fresh salt; raises `HashesBusyError`."""
+        return self._start(hash_password, password)
 
     def close(self) -> None:
-        """Drops what is waiting; a hash that is running ends by itself."""
+        """Cancels what is waiting; a hash that is running ends by itself, unheard."""
+        self._closed = True
+        for future in list(self._running):
+            future.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _start(self, work: Callable[..., _T], *arguments: bytes) -> asyncio.Future[_T]:
+        if self._closed or len(self._running) >= self._waiting_max:
+            raise HashesBusyError
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return future

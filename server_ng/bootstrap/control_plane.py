@@ -48,6 +48,8 @@ class ControlPlane:
     ) -> None:
         self.converged: asyncio.Future[None] = loop.create_future()
         """Done when what was found at the start is as the metadata says."""
+        self.has_users = asyncio.Event()
+        """Set as soon as there is a user."""
         self._shards = shards
         self._send = send
         self._audit = audit
@@ -83,7 +85,7 @@ class ControlPlane:
 
     @property
     def state(self) -> State:
-        """Streams and topics as they are now."""
+        """Streams, topics and users as they are now."""
         return self._metadata.state
 
     def find_topic(self, stream: str | int, topic: str | int) -> LeasedTopic:
@@ -116,11 +118,12 @@ class ControlPlane:
         except BadRowsError as error:
             self._unreadable = True
             raise StartError(
-                f"The stored streams and topics after operation {record.op} cannot be read: {error}. "
+                f"The stored streams, topics and users after operation {record.op} cannot be read: {error}. "
                 "A newer version may have written them: start that one. If not, restore the data directory "
                 "from a copy that was made with the server stopped, and report this sentence.",
                 ExitStatus.DAMAGED_DATA,
             ) from error
+        self._look_for_users()
         if record.last and self._caught_up:
             self._reconciler.load(self._metadata.state)
 
@@ -147,7 +150,12 @@ class ControlPlane:
         # Before whatever the change of the partitions makes the reconciler say.
         self._send(encode_applied(_answer(op.number, outcome)))
         if outcome.deltas:
+            self._look_for_users()
             self._reconciler.change(self._metadata.take_touched())
+
+    def _look_for_users(self) -> None:
+        if self._metadata.state.users:
+            self.has_users.set()
 
 
 def _answer(number: int, outcome: Outcome) -> Applied:

@@ -15,7 +15,7 @@ import structlog
 import uvloop
 
 from server_ng import binding
-from server_ng.auth import Authenticator
+from server_ng.auth import Authenticator, Hasher
 from server_ng.auth.accounts import Accounts
 from server_ng.auth.failed_logins import FailedLogins
 from server_ng.bootstrap.auditing import Audit
@@ -32,6 +32,7 @@ from server_ng.bootstrap.leasing import Leasing
 from server_ng.bootstrap.logins import Logins
 from server_ng.bootstrap.opening import Opened, open_everything
 from server_ng.bootstrap.reloading import apply_reload
+from server_ng.bootstrap.root_user import RootFounding
 from server_ng.bootstrap.signals import handle_signals
 from server_ng.bootstrap.space import space_complaints
 from server_ng.bootstrap.tasks import Tasks
@@ -203,13 +204,15 @@ class _Daemon:
         self._unnamed: list[NativeEvent] = []
         """Losses that shards found before the rows with the names of their topics were here."""
         self._damage = DamagedMessages(directory.path, lambda: self._control_plane.state)
-        self._authenticator = Authenticator(
-            Accounts(opened.root.account),
+        self._hasher = Hasher(settings.auth.login_queue_max)
+        authenticator = Authenticator(
+            Accounts(lambda: self._control_plane.state),
             FailedLogins(),
-            settings.auth.login_queue_max,
+            self._hasher,
             settings.auth.verified_cache_max,
         )
-        self._logins = Logins(self._authenticator, self._audit, self._pump.send, self._tasks.spawn)
+        self._logins = Logins(authenticator, self._audit, self._pump.send, self._tasks.spawn)
+        self._root = RootFounding(loaded.root, directory, self._control_plane, self._hasher, self._pump.send)
         self._leasing = self._leasing_of(opened)
         self._observe = self._observe_server(opened)
 
@@ -282,6 +285,12 @@ class _Daemon:
                 await self._job(self._leasing)
                 self._end(ExitStatus.CLEAN)
                 return
+        rooted = self._loop.create_task(self._root.found(), name="root user")
+        if not await self._happened(rooted):
+            rooted.cancel()
+            return
+        await rooted
+        self._tasks.spawn("root credential", self._root.review())
         self._pump.send(encode_open_doors())
         shape = iggy_shape(self._loaded.settings, {"tcp": self._engine.tcp_address}, self._shards)
         write_endpoints(self._directory.runtime_path, self._addresses(), shape, self._runtime_files)
@@ -415,8 +424,8 @@ class _Daemon:
         patience = sharding.shutdown_drain_timeout + sharding.shutdown_join_timeout
         self._notifier.stopping("answering what is in flight")
         self._notifier.extend_timeout(patience)
-        # Logins that wait for a hash are told to try again; the stop does not wait for their turn.
-        self._authenticator.close()
+        # What waits for a hash is told to try again; the stop does not wait for its turn.
+        self._hasher.close()
         if self._leasing is not None:
             await self._leasing.stop()
         self._engine.stop()

@@ -3,7 +3,6 @@
 import errno
 import os
 import socket
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import structlog
 
 from server_ng import binding
 from server_ng.audit.file import AuditFile
-from server_ng.auth.root import RootUser, prepare_root
 from server_ng.bootstrap.auditing import open_audit
 from server_ng.bootstrap.bind_advice import bind_advice
 from server_ng.bootstrap.cpus import is_kept, node_cpus, plan_shards
@@ -49,7 +47,6 @@ class Opened:
     """The bound socket of the loopback listener, if there is one."""
     control: BoundSocket | None
     """The bound control socket, if there is one."""
-    root: RootUser
     audit: AuditFile | None
     """The audit file, if there is one."""
     files: RuntimeFiles
@@ -65,7 +62,7 @@ class Opened:
 
 
 def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
-    """Probes the machine, binds every listener and prepares the root user; raises `StartError`."""
+    """Probes the machine and binds every listener; raises `StartError`."""
     settings = loaded.settings
     probe = _probe(directory.path)
     cpus = _plan(settings, probe, directory)
@@ -87,21 +84,7 @@ def open_everything(loaded: Loaded, directory: DataDirectory) -> Opened:
     _log.info("opened", tcp=engine.tcp_address, backend=engine.backend, shard_cpus=list(cpus))
     if engine.ring_refusal:
         _log.warning("io_uring_unavailable", reason=engine.ring_refusal, backend=engine.backend)
-    files = RuntimeFiles()
-    root = _prepare_root(loaded, directory, files)
-    _log.info("root_user", username=root.account.username, password_source=root.source)
-    return Opened(engine, len(cpus), observe, control, root, audit, files)
-
-
-def _prepare_root(loaded: Loaded, directory: DataDirectory, files: RuntimeFiles) -> RootUser:
-    given = (loaded.root.username, loaded.root.password.reveal()) if loaded.root else None
-    try:
-        return prepare_root(given, directory.runtime_path, sys.stderr, files.write)
-    except OSError as error:
-        raise StartError(
-            f"The password of the root user cannot be written to {directory.runtime_path}: {error.strerror}. "
-            "Make room there, or give one with IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD."
-        ) from error
+    return Opened(engine, len(cpus), observe, control, audit, RuntimeFiles())
 
 
 def _probe(path: Path) -> dict[str, str]:

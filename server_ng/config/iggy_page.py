@@ -69,7 +69,7 @@ def _others() -> Iterator[str]:
 def _variables() -> Iterator[str]:
     yield "## Variables beside the keys\n\n| Variable | What happens |\n|---|---|"
     yield "| `IGGY_CONFIG_PATH` | Honoured. `--config` wins over it. |"
-    yield "| `IGGY_ROOT_USERNAME`, `IGGY_ROOT_PASSWORD` | Honoured, both or none. |"
+    yield "| `IGGY_ROOT_USERNAME`, `IGGY_ROOT_PASSWORD` | Honoured, both or none, for a new data directory. |"
     yield from (f"| `{name}` | {_sentence(entry)} |" for name, entry in sorted(IGGY_VARIABLES.items()))
     example = iggy_variable("cluster.nodes")
     yield f"| `{example}_0_NAME` and other elements of a list | As the list. |"

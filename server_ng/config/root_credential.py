@@ -5,19 +5,16 @@ from dataclasses import dataclass
 
 from server_ng.config.errors import Fault
 from server_ng.config.secret import Secret
+from server_ng.wire.credentials import PASSWORD_BYTES, USERNAME_BYTES
 
 __all__ = [
-    "PASSWORD_BYTES",
     "ROOT_VARIABLES",
-    "USERNAME_BYTES",
     "RootCredential",
     "is_default_root",
     "read_root_credential",
     "with_default_root",
 ]
 
-USERNAME_BYTES = range(3, 51)
-PASSWORD_BYTES = range(3, 101)
 _NAME = "IGGY_ROOT_USERNAME"
 _PASSWORD = "IGGY_ROOT_PASSWORD"  # noqa: S105  the name of the variable, not a password
 ROOT_VARIABLES = frozenset({_NAME, _PASSWORD})

@@ -8,6 +8,7 @@ from server_ng.metadata.partitions import create_partitions, delete_partitions
 from server_ng.metadata.state import State
 from server_ng.metadata.streams import create_stream, delete_stream, purge_stream, update_stream
 from server_ng.metadata.topics import create_topic, delete_topic, purge_topic, update_topic
+from server_ng.metadata.users import create_root
 from server_ng.wire.refusals import RefusedError
 from server_ng.wire.tables import ErrorCode, Operation
 
@@ -17,6 +18,7 @@ NOT_OF_THE_OP: Final = (MemoryError, RecursionError)
 """Exhausted memory or stack ends the process: another replica might have more, and decide otherwise."""
 
 _SERVED: Final[dict[int, Callable[[State, Op], Outcome]]] = {
+    Operation.CREATE_ROOT: create_root,
     Operation.CREATE_STREAM: create_stream,
     Operation.UPDATE_STREAM: update_stream,
     Operation.DELETE_STREAM: delete_stream,

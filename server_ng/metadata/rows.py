@@ -6,46 +6,88 @@
 | stream | `01 stream` |
 | topic | `01 stream 01 topic` |
 | partition | `01 stream 01 topic 01 partition` |
+| number of the next user | `02` |
+| user | `02 user` |
 
-The numbers of a key have 32 bits and are big-endian; those of a value are little-endian. `native/catalog` is
-the other half.
+A key is a path of tags and numbers. The numbers of a key have 32 bits and are big-endian; those of a value
+are little-endian. `native/catalog` is the other half.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
+
+from typing_extensions import override
 
 from server_ng.wire.fields import Reader, bytes32, name8, u8, u32, u64
 from server_ng.wire.refusals import MalformedError
+from server_ng.wire.tables import USER_FIELD_KINDS, FieldKind, UserFields, UserStatus
 
 __all__ = [
     "COUNTERS_KEY",
     "FIRST_COUNTERS",
+    "NEXT_USER_KEY",
     "BadRowsError",
     "Compression",
     "Counters",
     "Durability",
     "PartitionRow",
+    "Root",
+    "StreamChild",
     "StreamRow",
+    "TopicChild",
     "TopicRow",
-    "key_numbers",
+    "UserRow",
+    "decode_next_user",
+    "encode_next_user",
+    "key_path",
     "partition_key",
     "stream_key",
     "topic_key",
+    "user_key",
 ]
 
-COUNTERS_KEY: Final = b"\x00"
 
-_CHILD = 1
-_STREAM_KEY = struct.Struct(">BI")
+class Root(IntEnum):
+    """The tags that keys begin with."""
+
+    COUNTERS = 0
+    STREAM = 1
+    USER = 2
+
+
+class StreamChild(IntEnum):
+    """The tags of what belongs to a stream."""
+
+    TOPIC = 1
+
+
+class TopicChild(IntEnum):
+    """The tags of what belongs to a topic."""
+
+    PARTITION = 1
+
+
+COUNTERS_KEY: Final = bytes([Root.COUNTERS])
+NEXT_USER_KEY: Final = bytes([Root.USER])
+
+_ALONE = frozenset({Root.COUNTERS, Root.USER})
+"""Tags that are a key by themselves."""
+_PATHS = frozenset(
+    {
+        (Root.STREAM,),
+        (Root.STREAM, StreamChild.TOPIC),
+        (Root.STREAM, StreamChild.TOPIC, TopicChild.PARTITION),
+        (Root.USER,),
+    }
+)
+"""The tags of the keys that have a number behind each."""
+_ROOT_KEY = struct.Struct(">BI")
 _TOPIC_KEY = struct.Struct(">BIBI")
 _PARTITION_KEY = struct.Struct(">BIBIBI")
-_KEYS = {
-    layout.size: (layout, depth * (_CHILD,))
-    for depth, layout in enumerate((_STREAM_KEY, _TOPIC_KEY, _PARTITION_KEY), 1)
-}
+_LAYOUTS = {layout.size: layout for layout in (_ROOT_KEY, _TOPIC_KEY, _PARTITION_KEY)}
 _PARTITION_VALUE = struct.Struct("<QQQQ")
 
 
@@ -210,28 +252,84 @@ class PartitionRow(NamedTuple):
         return _PARTITION_VALUE.pack(*self)
 
 
+_READ: dict[FieldKind, Callable[[Reader], Any]] = {
+    FieldKind.U64: Reader.u64,
+    FieldKind.USER_STATUS: lambda reader: UserStatus(reader.u8()),
+    FieldKind.NAME8: Reader.name8,
+    FieldKind.BYTES32: Reader.bytes32,
+}
+_LAID_OUT: dict[FieldKind, Callable[[Any], bytes]] = {
+    FieldKind.U64: u64,
+    FieldKind.USER_STATUS: u8,
+    FieldKind.NAME8: name8,
+    FieldKind.BYTES32: bytes32,
+}
+
+
+class UserRow(UserFields):
+    """A user, with the fields that the tables of `native/wire` list."""
+
+    __slots__ = ()
+
+    @classmethod
+    def decode(cls, value: bytes) -> Self:
+        """The row with this value."""
+        reader = Reader(value)
+        with _reading():
+            row = cls._make(_READ[kind](reader) for kind in USER_FIELD_KINDS)
+            reader.finish()
+        return row
+
+    def encode(self) -> bytes:
+        """The value of this row."""
+        return b"".join(_LAID_OUT[kind](value) for kind, value in zip(USER_FIELD_KINDS, self, strict=True))
+
+    @override
+    def __repr__(self) -> str:
+        return f"UserRow(name={self.name!r}, status={self.status.name})"
+
+
+def decode_next_user(value: bytes) -> int:
+    """The number that the next user gets, from the value of its row."""
+    reader = Reader(value)
+    with _reading():
+        number = reader.u32()
+        reader.finish()
+    return number
+
+
+def encode_next_user(number: int) -> bytes:
+    """The value of the row with the number that the next user gets."""
+    return u32(number)
+
+
 def stream_key(stream: int) -> bytes:
     """The key of a stream; every key of what is in it begins with this."""
-    return _STREAM_KEY.pack(_CHILD, stream)
+    return _ROOT_KEY.pack(Root.STREAM, stream)
 
 
 def topic_key(stream: int, topic: int) -> bytes:
     """The key of a topic; every key of what is in it begins with this."""
-    return _TOPIC_KEY.pack(_CHILD, stream, _CHILD, topic)
+    return _TOPIC_KEY.pack(Root.STREAM, stream, StreamChild.TOPIC, topic)
 
 
 def partition_key(stream: int, topic: int, partition: int) -> bytes:
     """The key of a partition."""
-    return _PARTITION_KEY.pack(_CHILD, stream, _CHILD, topic, _CHILD, partition)
+    tags = Root.STREAM, StreamChild.TOPIC, TopicChild.PARTITION
+    return _PARTITION_KEY.pack(tags[0], stream, tags[1], topic, tags[2], partition)
 
 
-def key_numbers(key: bytes) -> tuple[int, ...]:
-    """The numbers in a key: none for the counters, then stream, topic, partition."""
-    if key == COUNTERS_KEY:
-        return ()
-    if len(key) in _KEYS:
-        layout, tags = _KEYS[len(key)]
-        fields = layout.unpack(key)
-        if fields[::2] == tags:
-            return fields[1::2]
+def user_key(user: int) -> bytes:
+    """The key of a user; every key of what is the user's begins with this."""
+    return _ROOT_KEY.pack(Root.USER, user)
+
+
+def key_path(key: bytes) -> tuple[int, ...]:
+    """The tags and numbers in a key, in turn."""
+    if len(key) == 1 and key[0] in _ALONE:
+        return tuple(key)
+    if len(key) in _LAYOUTS:
+        path: tuple[int, ...] = _LAYOUTS[len(key)].unpack(key)
+        if path[::2] in _PATHS:
+            return path
     raise BadRowsError(f"{key.hex()} is not the key of a row")

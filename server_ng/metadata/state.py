@@ -8,24 +8,34 @@ from server_ng.metadata.deltas import Delta, Put
 from server_ng.metadata.rows import (
     COUNTERS_KEY,
     FIRST_COUNTERS,
+    NEXT_USER_KEY,
     BadRowsError,
     Counters,
     PartitionRow,
+    Root,
+    StreamChild,
     StreamRow,
+    TopicChild,
     TopicRow,
-    key_numbers,
+    UserRow,
+    decode_next_user,
+    encode_next_user,
+    key_path,
     partition_key,
     stream_key,
     topic_key,
+    user_key,
 )
 from server_ng.metadata.slots import Slots
 from server_ng.metadata.undo import UndoLog
 from server_ng.wire.identifiers import Identifier
 
-__all__ = ["STREAMS_MAX", "TOPICS_MAX", "State", "Stream", "Topic", "fold"]
+__all__ = ["FIRST_USER", "STREAMS_MAX", "TOPICS_MAX", "State", "Stream", "Topic", "fold"]
 
 STREAMS_MAX: Final = 1 << 20
 TOPICS_MAX: Final = 4_096
+FIRST_USER: Final = 0
+"""The number of the first user, who is root."""
 
 
 @dataclass(slots=True)
@@ -67,11 +77,20 @@ class State:
     slots: Slots = field(default_factory=lambda: Slots(STREAMS_MAX), compare=False)
     groups: dict[int, PartitionRow] = field(default_factory=dict)
     """Every partition by the group that holds its log."""
+    next_user: int = FIRST_USER
+    """The number of the next user: none gets that of another, not even of one that was deleted."""
+    users: dict[int, UserRow] = field(default_factory=dict)
+    user_ids: dict[str, int] = field(default_factory=dict)
 
     def find(self, identifier: Identifier) -> Stream | None:
         """The stream that is called this."""
         number = self.stream_ids.get(identifier) if isinstance(identifier, str) else identifier
         return None if number is None else self.streams.get(number)
+
+    def find_user(self, identifier: Identifier) -> int | None:
+        """The number of the user who is called this."""
+        number = self.user_ids.get(identifier) if isinstance(identifier, str) else identifier
+        return number if number in self.users else None
 
     def rows(self) -> Iterator[Put]:
         """Every row, keys ascending: folded into an empty state they make this one."""
@@ -84,6 +103,10 @@ class State:
                 yield Put(topic_key(stream.id, topic.id), topic.row.encode())
                 for partition, row in enumerate(topic.partitions):
                     yield Put(partition_key(stream.id, topic.id, partition), row.encode())
+        if self.next_user != FIRST_USER:
+            yield Put(NEXT_USER_KEY, encode_next_user(self.next_user))
+        for user in sorted(self.users):
+            yield Put(user_key(user), self.users[user].encode())
 
 
 def fold(state: State, deltas: Iterable[Delta]) -> list[int]:
@@ -114,24 +137,28 @@ class _Writer:
         self._state = state
 
     def write(self, delta: Delta) -> None:
-        numbers = key_numbers(delta.key)
+        path = key_path(delta.key)
         if isinstance(delta, Put):
-            self._put(numbers, delta.value)
+            self._put(path, delta.value)
         else:
-            self._delete(numbers)
+            self._delete(path)
 
-    def _put(self, numbers: tuple[int, ...], value: bytes) -> None:
-        match numbers:
-            case ():
+    def _put(self, path: tuple[int, ...], value: bytes) -> None:
+        match path:
+            case (Root.COUNTERS,):
                 self.undo.assign(self._state, "counters", Counters.decode(value))
-            case (stream,):
+            case (Root.STREAM, stream):
                 self._put_stream(stream, StreamRow.decode(value))
-            case (stream, topic):
+            case (Root.STREAM, stream, StreamChild.TOPIC, topic):
                 self._put_topic(_stream(self._state, stream), topic, TopicRow.decode(value))
-            case (stream, topic, partition):
+            case (Root.STREAM, stream, StreamChild.TOPIC, topic, TopicChild.PARTITION, partition):
                 row = PartitionRow.decode(value)
                 self._put_partition(_topic(_stream(self._state, stream), topic), partition, row)
                 self.touched.append(row.group)
+            case (Root.USER,):
+                self.undo.assign(self._state, "next_user", decode_next_user(value))
+            case (Root.USER, user):
+                self._put_user(user, UserRow.decode(value))
 
     def _put_stream(self, number: int, row: StreamRow) -> None:
         state, undo = self._state, self.undo
@@ -170,30 +197,54 @@ class _Writer:
             raise BadRowsError(f"partition {number} of topic {topic.id} does not fit behind those before it")
         self.undo.put(self._state.groups, row.group, row)
 
-    def _delete(self, numbers: tuple[int, ...]) -> None:
+    def _put_user(self, number: int, row: UserRow) -> None:
         state, undo = self._state, self.undo
-        match numbers:
-            case ():
+        if state.user_ids.get(row.name, number) != number:
+            raise BadRowsError(f"two users are called {row.name!r}")
+        before = state.users.get(number)
+        if before is not None:
+            undo.drop(state.user_ids, before.name)
+        undo.put(state.users, number, row)
+        undo.put(state.user_ids, row.name, number)
+
+    def _delete(self, path: tuple[int, ...]) -> None:
+        state, undo = self._state, self.undo
+        match path:
+            case (Root.COUNTERS,):
                 undo.assign(state, "counters", FIRST_COUNTERS)
-            case (stream_number,):
+            case (Root.STREAM, stream_number):
                 stream = _stream(state, stream_number)
                 for topic in stream.in_order():
                     self._delete_partitions(topic, 0)
                 undo.drop(state.streams, stream.id)
                 undo.drop(state.stream_ids, stream.row.name)
                 undo.call(state.slots.free, state.slots.take, stream.id)
-            case (stream_number, topic_number):
+            case (Root.STREAM, stream_number, StreamChild.TOPIC, topic_number):
                 stream = _stream(state, stream_number)
                 topic = _topic(stream, topic_number)
                 self._delete_partitions(topic, 0)
                 undo.drop(stream.topics, topic.id)
                 undo.drop(stream.topic_ids, topic.row.name)
                 undo.call(stream.slots.free, stream.slots.take, topic.id)
-            case (stream_number, topic_number, partition):
+            case (
+                Root.STREAM,
+                stream_number,
+                StreamChild.TOPIC,
+                topic_number,
+                TopicChild.PARTITION,
+                partition,
+            ):
                 topic = _topic(_stream(state, stream_number), topic_number)
                 if partition != len(topic.partitions) - 1:
                     raise BadRowsError(f"partition {partition} of topic {topic.id} is not the last one")
                 self._delete_partitions(topic, partition)
+            case (Root.USER,):
+                raise BadRowsError("users are deleted one by one")
+            case (Root.USER, user):
+                if user not in state.users:
+                    raise BadRowsError(f"there is no user {user} to delete")
+                undo.drop(state.user_ids, state.users[user].name)
+                undo.drop(state.users, user)
 
     def _delete_partitions(self, topic: Topic, first: int) -> None:
         for row in topic.partitions[first:]:

@@ -5,11 +5,21 @@ Generated from the tables of `native/wire` by `make generate`: change them there
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-TABLES_DIGEST: Final = 0xF0506949AF975C68
+TABLES_DIGEST: Final = 0xAA9D4C9452AB66E4
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 319
+USERS_MAX: Final = 65536
+"""Users of a cluster."""
+USERNAME_BYTES_MIN: Final = 3
+"""Bytes of a user name, at least."""
+USERNAME_BYTES_MAX: Final = 50
+"""Bytes of a user name, at most."""
+PASSWORD_BYTES_MIN: Final = 3
+"""Bytes of a password, at least."""
+PASSWORD_BYTES_MAX: Final = 100
+"""Bytes of a password, at most."""
 
 
 class Command(IntEnum):
@@ -91,6 +101,8 @@ class Operation(IntEnum):
     """Ends the hand-over of a partition between group members; never sent by a client."""
     TRUNCATE_PARTITION = 68
     """What delete segments becomes once its end is known; never sent by a client."""
+    CREATE_ROOT = 69
+    """Creates the root user where there are no users; never sent by a client."""
     CREATE_STREAM = 128
     """Creates a stream."""
     UPDATE_STREAM = 129
@@ -767,6 +779,9 @@ class FromPython(IntEnum):
     ADOPT = 9
     """Adopt segments into a partition of a shard. Body: group (u64), bytes of the swap (u32), the swap,
     the whole path of the directory with the files."""
+    PROPOSE = 10
+    """Puts an operation of the cluster itself into the metadata's log, if that takes it now. Body:
+    operation (u8), its body."""
 
 
 class FaultKind(IntEnum):
@@ -976,6 +991,28 @@ class Halt(IntEnum):
     """Something is damaged, or not in the whole segment; a sentence says what."""
 
 
+class UserStatus(IntEnum):
+    """Whether a user may log in."""
+
+    ACTIVE = 1
+    """May log in."""
+    INACTIVE = 2
+    """May not."""
+
+
+class FieldKind(IntEnum):
+    """How a field of a row lies in its bytes."""
+
+    U64 = 0
+    """Eight bytes."""
+    USER_STATUS = 1
+    """A byte, the code of a status."""
+    NAME8 = 2
+    """A byte of length, then 1 to 255 bytes of UTF-8."""
+    BYTES32 = 3
+    """Four bytes of length, then that many bytes."""
+
+
 class ValueKind(IntEnum):
     """The kinds that options are stored in; a client may send others."""
 
@@ -983,6 +1020,36 @@ class ValueKind(IntEnum):
     BOOL = 3
     U32 = 11
     U64 = 12
+
+
+class UserFields(NamedTuple):
+    """A user."""
+
+    created_at: int
+    """When it was created, in microseconds since the epoch."""
+    status: UserStatus
+    """Whether the user may log in."""
+    name: str
+    """The name, of 3 to 50 bytes."""
+    password_hash: bytes
+    """The encoded Argon2id hash of the password."""
+    hash_epoch: int
+    """How often the password was changed."""
+    permissions: bytes
+    """The permissions as clients send them; empty without any."""
+    options: bytes
+    """The options, as a block."""
+
+
+USER_FIELD_KINDS: Final[tuple[FieldKind, ...]] = (
+    FieldKind.U64,
+    FieldKind.USER_STATUS,
+    FieldKind.NAME8,
+    FieldKind.BYTES32,
+    FieldKind.U64,
+    FieldKind.BYTES32,
+    FieldKind.BYTES32,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def bodies(stream: bytes, topic: bytes, new_name: bytes) -> dict[int, bytes]:
     return {
         13: b"\x01",
         21: struct.pack("<I", 1),
+        31: number(0),
         100: partition + _FROM_THE_FIRST,
         101: send_body(stream, topic, by_number(0), batch([b"hello"]), 1),
         120: partition,

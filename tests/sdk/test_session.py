@@ -104,7 +104,6 @@ async def test_a_wrong_password_in_a_connection_string_is_told(served: Node) -> 
 
 
 _LATER: dict[str, Callable[[IggyClient], Awaitable[object]]] = {
-    "list users": lambda client: client.get_users(),
     "create a group": lambda client: client.create_consumer_group("orders", "all", "readers"),
     "take a snapshot": lambda client: client.send_binary_request(11, bytes([1, 1, 100])),
 }

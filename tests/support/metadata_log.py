@@ -9,6 +9,7 @@ from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.state import State
 from server_ng.wire.requests import (
     CreatePartitions,
+    CreateRoot,
     CreateStream,
     CreateTopic,
     DeletePartitions,
@@ -25,7 +26,8 @@ from server_ng.wire.tables import Operation
 __all__ = ["FIRST_TIMESTAMP", "OPERATIONS", "MetadataLog", "Request", "rows_digest"]
 
 Request: TypeAlias = (
-    CreateStream
+    CreateRoot
+    | CreateStream
     | UpdateStream
     | DeleteStream
     | PurgeStream
@@ -39,6 +41,7 @@ Request: TypeAlias = (
 )
 
 OPERATIONS: dict[type[Request], Operation] = {
+    CreateRoot: Operation.CREATE_ROOT,
     CreateStream: Operation.CREATE_STREAM,
     UpdateStream: Operation.UPDATE_STREAM,
     DeleteStream: Operation.DELETE_STREAM,

@@ -147,10 +147,19 @@ class Node:
         self.endpoints = json.loads((self.runtime / "endpoints.json").read_text())
 
     def restart(
-        self, settings: Mapping[str, str | None] | None = None, *, under: Sequence[str | Path] = ()
+        self,
+        settings: Mapping[str, str | None] | None = None,
+        *,
+        under: Sequence[str | Path] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> Self:
-        """Starts again after an end, with more settings than before if there are any."""
-        self._plan = replace(self._plan, settings={**self._plan.settings, **(settings or {})}, under=under)
+        """Starts again after an end, with more settings than before or with another environment."""
+        self._plan = replace(
+            self._plan,
+            settings={**self._plan.settings, **(settings or {})},
+            under=under,
+            environment=self._plan.environment if environment is None else environment,
+        )
         return self.start()
 
     @property

@@ -6,6 +6,7 @@ use crate::authorize::UserRights;
 use crate::digest::Digest;
 use crate::name::RowName;
 use crate::rows::{Counters, PartitionRow, StreamRow, TopicRow};
+use crate::user_row::UserRow;
 
 /// Every row. Each belongs to a row that is there, and names are unique where they must be.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,9 @@ pub struct Catalog {
     pub(crate) partitions: BTreeMap<(u32, u32, u32), PartitionRow>,
     pub(crate) stream_ids: HashMap<RowName, u32>,
     pub(crate) user_rights: UserRights,
+    pub(crate) next_user: Option<u32>,
+    pub(crate) users: BTreeMap<u32, Box<UserRow>>,
+    pub(crate) user_ids: HashMap<RowName, u32>,
     pub(crate) digest: Digest,
 }
 
@@ -83,6 +87,18 @@ impl Catalog {
         self.streams.get(&stream)?.topic_ids.get(name).copied()
     }
 
+    /// A user.
+    #[must_use]
+    pub fn user(&self, user: u32) -> Option<&UserRow> {
+        self.users.get(&user).map(|row| &**row)
+    }
+
+    /// The number of the user with this name.
+    #[must_use]
+    pub fn user_named(&self, name: &str) -> Option<u32> {
+        self.user_ids.get(name).copied()
+    }
+
     /// How many streams there are.
     #[must_use]
     pub fn streams_count(&self) -> usize {
@@ -99,6 +115,12 @@ impl Catalog {
     #[must_use]
     pub fn partitions_count(&self) -> usize {
         self.partitions.len()
+    }
+
+    /// How many users there are.
+    #[must_use]
+    pub fn users_count(&self) -> usize {
+        self.users.len()
     }
 
     /// Every partition of a topic, ascending by its number.

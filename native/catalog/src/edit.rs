@@ -7,13 +7,15 @@ use crate::catalog::{Catalog, StreamEntry, TopicEntry};
 use crate::key::RowKey;
 use crate::refusal::FoldRefusal;
 use crate::rows::{PartitionRow, Row, RowRef, StreamRow, TopicRow};
+use crate::user_row::UserRow;
 
 impl Catalog {
     /// Whether a row can be put: what it belongs to is there, and nothing else has its name.
     pub(crate) fn admits(&self, row: RowRef<'_>) -> Result<(), FoldRefusal> {
         let key = row.key();
         let (owner, number) = match row {
-            RowRef::Counters(_) => return Ok(()),
+            RowRef::Counters(_) | RowRef::NextUser(_) => return Ok(()),
+            RowRef::User(user, row) => (self.user_ids.get(&row.name), user),
             RowRef::Stream(stream, row) => (self.stream_ids.get(&row.name), stream),
             RowRef::Topic(stream, topic, row) => {
                 let stream = self.streams.get(&stream).ok_or(FoldRefusal::Orphan(key))?;
@@ -44,6 +46,8 @@ impl Catalog {
             Row::Partition(stream, topic, partition, row) => self
                 .insert_partition(stream, topic, partition, row)
                 .map(|before| Row::Partition(stream, topic, partition, before)),
+            Row::NextUser(user) => self.next_user.replace(user).map(Row::NextUser),
+            Row::User(user, row) => self.insert_user(user, row).map(|before| Row::User(user, before)),
         };
         if let Some(before) = &before {
             self.digest.subtract(before.by_ref());
@@ -73,6 +77,11 @@ impl Catalog {
                     Row::Partition(stream, topic, partition, row)
                 })
             }
+            RowKey::NextUser => self.next_user.take().map(Row::NextUser),
+            RowKey::User(user) => self.users.remove(&user).map(|row| {
+                self.user_ids.remove(&row.name);
+                Row::User(user, row)
+            }),
         };
         if let Some(row) = &row {
             self.digest.subtract(row.by_ref());
@@ -125,6 +134,16 @@ impl Catalog {
         {
             topic.partitions += 1;
         }
+        before
+    }
+
+    fn insert_user(&mut self, user: u32, row: Box<UserRow>) -> Option<Box<UserRow>> {
+        let name = row.name.clone();
+        let before = self.users.insert(user, row);
+        if let Some(before) = &before {
+            self.user_ids.remove(&before.name);
+        }
+        self.user_ids.insert(name, user);
         before
     }
 }

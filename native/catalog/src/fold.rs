@@ -1,12 +1,8 @@
 //! The one way rows change: all changes of a sequence, or none.
 
-use std::ops::Bound::Included;
-use std::ops::RangeInclusive;
-
 use crate::catalog::Catalog;
 use crate::deltas::{Delta, Deltas};
 use crate::key::RowKey;
-use crate::prefix::covered;
 use crate::refusal::{FoldRefusal, RowRefusal};
 use crate::rows::Row;
 
@@ -34,10 +30,8 @@ impl Catalog {
                 let key = row.by_ref().key();
                 undone_by.push(self.insert(row).map_or(Undo::Remove(key), Undo::Insert));
             }
-            Change::Delete(None) => {}
-            Change::Delete(Some(keys)) => {
-                let rows = self.rows(Included(*keys.start())).map(|row| row.key());
-                let doomed: Vec<_> = rows.take_while(|key| key <= keys.end()).collect();
+            Change::Delete(prefix) => {
+                let doomed: Vec<_> = self.keys_under(&prefix).collect();
                 // A row goes after those that it holds.
                 undone_by
                     .extend(doomed.into_iter().rev().filter_map(|key| self.remove(key)).map(Undo::Insert));
@@ -59,14 +53,14 @@ impl Catalog {
 /// A delta whose bytes were judged.
 enum Change {
     Put(Row),
-    Delete(Option<RangeInclusive<RowKey>>),
+    Delete(Box<[u8]>),
 }
 
 impl Change {
     fn of(delta: Delta<'_>) -> Result<Self, RowRefusal> {
         match delta {
             Delta::Put { key, value } => Row::decode(key, value).map(Self::Put),
-            Delta::Delete { prefix } => Ok(Self::Delete(covered(prefix))),
+            Delta::Delete { prefix } => Ok(Self::Delete(prefix.into())),
         }
     }
 }

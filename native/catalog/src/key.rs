@@ -1,5 +1,16 @@
-//! The keys of rows. A key begins with the key of the row it belongs to, so that what is deleted by its key
-//! takes along what it holds.
+//! The keys of rows: paths of tags and numbers. A key begins with the key of the row it belongs to, so that what is
+//! deleted by its key takes along what it holds.
+//!
+//! ```text
+//! 00                              counters
+//! 01 stream                       stream
+//! 01 stream 01 topic              topic
+//! 01 stream 01 topic 01 partition partition
+//! 02                              next user id
+//! 02 user                         user
+//! ```
+//!
+//! Numbers have 32 bits and are big-endian, so that keys order as their bytes.
 
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -8,11 +19,20 @@ use ng_wire::primitive::{Malformed, Reader};
 
 use crate::refusal::RowRefusal;
 
-/// What keys begin with.
-pub(crate) const COUNTERS: u8 = 0;
-pub(crate) const STREAM: u8 = 1;
-/// What stands between the number of a row and the number of one that it holds.
-pub(crate) const CHILD: u8 = 1;
+/// Tags of the rows that belong to no other.
+const COUNTERS: u8 = 0;
+const STREAM: u8 = 1;
+const USER: u8 = 2;
+/// Tag of the topics of a stream.
+const TOPIC: u8 = 1;
+/// Tag of the partitions of a topic.
+const PARTITION: u8 = 1;
+
+/// The tags on the paths to the rows of each table.
+pub(crate) const STREAM_TAGS: [u8; 1] = [STREAM];
+pub(crate) const TOPIC_TAGS: [u8; 2] = [STREAM, TOPIC];
+pub(crate) const PARTITION_TAGS: [u8; 3] = [STREAM, TOPIC, PARTITION];
+pub(crate) const USER_TAGS: [u8; 1] = [USER];
 
 /// The longest key: that of a partition.
 const KEY_BYTES_MAX: usize = 15;
@@ -40,6 +60,10 @@ pub enum RowKey {
         /// Its number in the topic.
         partition: u32,
     },
+    /// The number of the next user, of which there is one row.
+    NextUser,
+    /// A user.
+    User(u32),
 }
 
 /// The bytes of a key.
@@ -59,18 +83,30 @@ impl RowKey {
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         match reader.u8()? {
-            COUNTERS => return Ok(Self::Counters),
-            STREAM => {}
-            other => return Err(Malformed::Value(other.into())),
+            COUNTERS => Ok(Self::Counters),
+            STREAM => Self::read_stream(reader),
+            USER if reader.remaining() == 0 => Ok(Self::NextUser),
+            USER => Ok(Self::User(number(reader)?)),
+            other => Err(Malformed::Value(other.into())),
         }
-        let stream = reader.u32()?.swap_bytes();
-        let Some(topic) = child(reader)? else {
-            return Ok(Self::Stream(stream));
-        };
-        Ok(match child(reader)? {
-            None => Self::Topic { stream, topic },
-            Some(partition) => Self::Partition { stream, topic, partition },
-        })
+    }
+
+    fn read_stream(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let stream = number(reader)?;
+        match tag(reader)? {
+            None => Ok(Self::Stream(stream)),
+            Some(TOPIC) => Self::read_topic(stream, reader),
+            Some(other) => Err(Malformed::Value(other.into())),
+        }
+    }
+
+    fn read_topic(stream: u32, reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let topic = number(reader)?;
+        match tag(reader)? {
+            None => Ok(Self::Topic { stream, topic }),
+            Some(PARTITION) => Ok(Self::Partition { stream, topic, partition: number(reader)? }),
+            Some(other) => Err(Malformed::Value(other.into())),
+        }
     }
 
     /// The bytes of the key. They order as the keys do.
@@ -82,13 +118,15 @@ impl RowKey {
             Self::Stream(stream) => key.number(STREAM, stream),
             Self::Topic { stream, topic } => {
                 key.number(STREAM, stream);
-                key.number(CHILD, topic);
+                key.number(TOPIC, topic);
             }
             Self::Partition { stream, topic, partition } => {
                 key.number(STREAM, stream);
-                key.number(CHILD, topic);
-                key.number(CHILD, partition);
+                key.number(TOPIC, topic);
+                key.number(PARTITION, partition);
             }
+            Self::NextUser => key.push(&[USER]),
+            Self::User(user) => key.number(USER, user),
         }
         key
     }
@@ -97,31 +135,20 @@ impl RowKey {
     #[must_use]
     pub const fn parent(self) -> Option<Self> {
         match self {
-            Self::Counters | Self::Stream(_) => None,
+            Self::Counters | Self::Stream(_) | Self::NextUser | Self::User(_) => None,
             Self::Topic { stream, .. } => Some(Self::Stream(stream)),
             Self::Partition { stream, topic, .. } => Some(Self::Topic { stream, topic }),
         }
     }
-
-    /// The numbers in the key. What a key does not have comes before every number.
-    const fn place(self) -> (Option<u32>, Option<u32>, Option<u32>) {
-        match self {
-            Self::Counters => (None, None, None),
-            Self::Stream(stream) => (Some(stream), None, None),
-            Self::Topic { stream, topic } => (Some(stream), Some(topic), None),
-            Self::Partition { stream, topic, partition } => (Some(stream), Some(topic), Some(partition)),
-        }
-    }
 }
 
-fn child(reader: &mut Reader<'_>) -> Result<Option<u32>, Malformed> {
-    if reader.remaining() == 0 {
-        return Ok(None);
-    }
-    match reader.u8()? {
-        CHILD => Ok(Some(reader.u32()?.swap_bytes())),
-        other => Err(Malformed::Value(other.into())),
-    }
+fn number(reader: &mut Reader<'_>) -> Result<u32, Malformed> {
+    reader.u32().map(u32::swap_bytes)
+}
+
+/// The tag of the next step, unless the path ends here.
+fn tag(reader: &mut Reader<'_>) -> Result<Option<u8>, Malformed> {
+    if reader.remaining() == 0 { Ok(None) } else { reader.u8().map(Some) }
 }
 
 impl PartialOrd for RowKey {
@@ -132,7 +159,7 @@ impl PartialOrd for RowKey {
 
 impl Ord for RowKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.place().cmp(&other.place())
+        self.bytes().cmp(&other.bytes())
     }
 }
 

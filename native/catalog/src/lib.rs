@@ -1,4 +1,4 @@
-//! Streams, topics and partitions as rows: what is durable of the metadata, and what every shard keeps a mirror
+//! Streams, topics, partitions and users as rows: what is durable of the metadata, and what every shard keeps a mirror
 //! of to route, to permit and to answer from.
 //!
 //! A [`Catalog`] has one writer, [`Catalog::fold`], which takes the deltas of an operation or a piece of a
@@ -17,7 +17,7 @@ mod edit;
 mod fold;
 mod key;
 mod name;
-mod prefix;
+mod place;
 mod reach;
 mod refusal;
 pub mod replies;
@@ -25,6 +25,7 @@ mod resolve;
 mod rights;
 mod rows;
 pub mod snapshot;
+mod user_row;
 mod walk;
 
 pub use authorize::{ROOT, Target};
@@ -36,3 +37,4 @@ pub use refusal::{FoldRefusal, RowRefusal, SnapshotRefusal};
 pub use resolve::{Absence, Missing, TopicView};
 pub use rights::Rights;
 pub use rows::{Compression, Counters, PartitionRow, Row, RowRef, StreamRow, TopicRow};
+pub use user_row::UserRow;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use ng_wire::primitive::Name;
 
-/// The name of a stream or a topic, 1 to 255 bytes, kept once for the row and for the index.
+/// The name of a stream, a topic or a user, 1 to 255 bytes, kept once for the row and for the index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RowName(Arc<str>);
 

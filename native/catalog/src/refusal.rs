@@ -25,7 +25,7 @@ pub enum FoldRefusal {
     /// A row would be without the row it belongs to.
     #[error("{0:?} belongs to a row that is not there")]
     Orphan(RowKey),
-    /// Two streams, or two topics of a stream, would have one name.
+    /// Two streams, two topics of a stream, or two users would have one name.
     #[error("{0:?} would have the name of another")]
     NameTaken(RowKey),
 }

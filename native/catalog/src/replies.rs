@@ -1,10 +1,11 @@
-//! The payloads that answer reads of streams and topics, and those of the commands that make them.
+//! The payloads that answer reads of streams, topics and users, and those of the commands that make them.
 
 use ng_wire::primitive::put_u32;
 use ng_wire::reply;
 
 use crate::catalog::{Catalog, TopicEntry};
 use crate::rows::PartitionRow;
+use crate::user_row::UserRow;
 
 /// What is counted of a partition and stands in no row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +75,20 @@ pub fn put_topics(into: &mut Vec<u8>, catalog: &Catalog, figures: &impl Figures,
     put_u32(into, entry.topics());
     for (topic, entry, total) in topics_of(catalog, figures, stream) {
         put_topic_record(into, topic, entry, total);
+    }
+}
+
+/// Appends a user and its permissions; nothing if it is not there.
+pub fn put_user(into: &mut Vec<u8>, catalog: &Catalog, user: u32) {
+    if let Some(row) = catalog.user(user) {
+        user_record(user, row).put_details(&row.permissions, into);
+    }
+}
+
+/// Appends every user.
+pub fn put_users(into: &mut Vec<u8>, catalog: &Catalog) {
+    for (user, row) in &catalog.users {
+        user_record(*user, row).put(into);
     }
 }
 
@@ -155,4 +170,14 @@ fn put_partition_record(into: &mut Vec<u8>, id: u32, row: &PartitionRow, figures
         messages: figures.messages,
     };
     record.put(into);
+}
+
+fn user_record(id: u32, row: &UserRow) -> reply::User<'_> {
+    reply::User {
+        id,
+        created_at: row.created_at,
+        status: row.status,
+        name: row.name.as_name(),
+        options: &row.options,
+    }
 }

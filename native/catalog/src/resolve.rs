@@ -31,6 +31,8 @@ pub enum Missing {
     Topic,
     /// The partition, in a topic that is there.
     Partition,
+    /// The user.
+    User,
 }
 
 /// How a command answers that something is missing.
@@ -49,12 +51,13 @@ impl Missing {
     #[must_use]
     pub const fn answer(self, command: Command) -> Absence {
         match (command, self) {
-            (Command::GetStream | Command::GetTopic, _)
+            (Command::GetStream | Command::GetTopic | Command::GetUser, _)
             | (Command::GetConsumerOffset, Self::Stream | Self::Topic) => Absence::EmptyBody,
             (Command::GetTopics, _) => Absence::EmptyList,
             (Command::SendMessages | Command::StoreConsumerOffset | Command::DeleteConsumerOffset, _) => {
                 Absence::Error(ErrorCode::ResourceNotFound)
             }
+            (_, Self::User) => Absence::Error(ErrorCode::ResourceNotFound),
             (_, Self::Stream) => Absence::Error(ErrorCode::StreamIdNotFound),
             (_, Self::Topic) => Absence::Error(ErrorCode::TopicIdNotFound),
             (_, Self::Partition) => Absence::Error(ErrorCode::PartitionNotFound),
@@ -70,6 +73,15 @@ impl Catalog {
             Identifier::Name(name) => self.stream_named(name),
         };
         found.ok_or(Missing::Stream)
+    }
+
+    /// The number of a user that a request names.
+    pub fn find_user(&self, user: Identifier<'_>) -> Result<u32, Missing> {
+        let found = match user {
+            Identifier::Number(number) => self.users.contains_key(&number).then_some(number),
+            Identifier::Name(name) => self.user_named(name),
+        };
+        found.ok_or(Missing::User)
     }
 
     /// A topic that a request names.

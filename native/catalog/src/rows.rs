@@ -6,6 +6,7 @@ use ng_wire::replica::Level;
 use crate::key::RowKey;
 use crate::name::RowName;
 use crate::refusal::RowRefusal;
+use crate::user_row::UserRow;
 
 /// What is counted for the whole catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,10 @@ pub enum Row {
     Topic(u32, u32, Box<TopicRow>),
     /// A partition, its stream, its topic and its number.
     Partition(u32, u32, u32, PartitionRow),
+    /// The number of the next user.
+    NextUser(u32),
+    /// A user and its number.
+    User(u32, Box<UserRow>),
 }
 
 /// A row of a catalog with its key.
@@ -114,6 +119,10 @@ pub enum RowRef<'a> {
     Topic(u32, u32, &'a TopicRow),
     /// A partition, its stream, its topic and its number.
     Partition(u32, u32, u32, &'a PartitionRow),
+    /// The number of the next user.
+    NextUser(u32),
+    /// A user and its number.
+    User(u32, &'a UserRow),
 }
 
 impl Row {
@@ -134,6 +143,8 @@ impl Row {
             RowKey::Partition { stream, topic, partition } => {
                 Self::Partition(stream, topic, partition, PartitionRow::read(reader)?)
             }
+            RowKey::NextUser => Self::NextUser(reader.u32()?),
+            RowKey::User(user) => Self::User(user, Box::new(UserRow::read(reader)?)),
         })
     }
 
@@ -147,6 +158,8 @@ impl Row {
             Self::Partition(stream, topic, partition, row) => {
                 RowRef::Partition(*stream, *topic, *partition, row)
             }
+            Self::NextUser(user) => RowRef::NextUser(*user),
+            Self::User(user, row) => RowRef::User(*user, row),
         }
     }
 }
@@ -160,6 +173,8 @@ impl RowRef<'_> {
             Self::Stream(stream, _) => RowKey::Stream(stream),
             Self::Topic(stream, topic, _) => RowKey::Topic { stream, topic },
             Self::Partition(stream, topic, partition, _) => RowKey::Partition { stream, topic, partition },
+            Self::NextUser(_) => RowKey::NextUser,
+            Self::User(user, _) => RowKey::User(user),
         }
     }
 
@@ -170,6 +185,8 @@ impl RowRef<'_> {
             Self::Stream(_, row) => row.put(into),
             Self::Topic(_, _, row) => row.put(into),
             Self::Partition(_, _, _, row) => row.put(into),
+            Self::NextUser(user) => put_u32(into, user),
+            Self::User(_, row) => row.put(into),
         }
     }
 }

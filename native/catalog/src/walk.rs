@@ -4,35 +4,24 @@ use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 use crate::catalog::Catalog;
 use crate::deltas::put_row;
-use crate::key::RowKey;
+use crate::key::{PARTITION_TAGS, RowKey, STREAM_TAGS, TOPIC_TAGS, USER_TAGS};
+use crate::place::place;
 use crate::rows::RowRef;
 
 impl Catalog {
     /// Every row from a place on, ascending by key.
     pub fn rows(&self, from: Bound<RowKey>) -> impl Iterator<Item = RowRef<'_>> {
-        let counters = self.counters.filter(|_| matches!(from, Unbounded | Included(RowKey::Counters)));
-        let mut counters = counters.map(RowRef::Counters);
-        let streams = self.streams.range((streams_from(from), Unbounded));
-        let mut streams = streams.map(|(stream, entry)| RowRef::Stream(*stream, &entry.row)).peekable();
-        let topics = self.topics.range((topics_from(from), Unbounded));
-        let mut topics =
-            topics.map(|((stream, topic), entry)| RowRef::Topic(*stream, *topic, &entry.row)).peekable();
-        let partitions = self.partitions.range((partitions_from(from), Unbounded));
-        let mut partitions = partitions
-            .map(|((stream, topic, partition), row)| RowRef::Partition(*stream, *topic, *partition, row))
-            .peekable();
-        std::iter::from_fn(move || {
-            if counters.is_some() {
-                return counters.take();
-            }
-            let heads = [streams.peek(), topics.peek(), partitions.peek()];
-            match heads.into_iter().flatten().map(|row| row.key()).min()? {
-                RowKey::Counters => None,
-                RowKey::Stream(_) => streams.next(),
-                RowKey::Topic { .. } => topics.next(),
-                RowKey::Partition { .. } => partitions.next(),
-            }
-        })
+        match from {
+            Unbounded => self.rows_from(&[]),
+            Included(key) => self.rows_from(&key.bytes()),
+            // The least bytes behind those of the key.
+            Excluded(key) => self.rows_from(&[&*key.bytes(), &[0]].concat()),
+        }
+    }
+
+    /// The keys that begin with some bytes, wherever in a number those end, ascending.
+    pub(crate) fn keys_under(&self, prefix: &[u8]) -> impl Iterator<Item = RowKey> {
+        self.rows_from(prefix).map(RowRef::key).take_while(|key| key.bytes().starts_with(prefix))
     }
 
     /// Appends the rows from a place on as puts, while they fit into `bytes_max` and one at least. Where the
@@ -49,36 +38,46 @@ impl Catalog {
         }
         None
     }
-}
 
-fn streams_from(from: Bound<RowKey>) -> Bound<u32> {
-    match from {
-        Unbounded | Included(RowKey::Counters) | Excluded(RowKey::Counters) => Unbounded,
-        Included(RowKey::Stream(stream)) => Included(stream),
-        Excluded(RowKey::Stream(stream))
-        | Included(RowKey::Topic { stream, .. } | RowKey::Partition { stream, .. })
-        | Excluded(RowKey::Topic { stream, .. } | RowKey::Partition { stream, .. }) => Excluded(stream),
+    /// Every row whose key is at or behind these bytes, ascending.
+    fn rows_from<'a>(&'a self, from: &[u8]) -> impl Iterator<Item = RowRef<'a>> + use<'a> {
+        let counters = self.counters.filter(|_| from <= &*RowKey::Counters.bytes());
+        let counters = counters.map(RowRef::Counters).into_iter();
+        counters.chain(self.stream_rows_from(from)).chain(self.user_rows_from(from))
     }
-}
 
-fn topics_from(from: Bound<RowKey>) -> Bound<(u32, u32)> {
-    match from {
-        Unbounded | Included(RowKey::Counters) | Excluded(RowKey::Counters) => Unbounded,
-        Included(RowKey::Stream(stream)) | Excluded(RowKey::Stream(stream)) => Included((stream, 0)),
-        Included(RowKey::Topic { stream, topic }) => Included((stream, topic)),
-        Excluded(RowKey::Topic { stream, topic } | RowKey::Partition { stream, topic, .. })
-        | Included(RowKey::Partition { stream, topic, .. }) => Excluded((stream, topic)),
+    /// Streams and what they hold.
+    fn stream_rows_from<'a>(&'a self, from: &[u8]) -> impl Iterator<Item = RowRef<'a>> + use<'a> {
+        let first = place(STREAM_TAGS, from).map(|[stream]| stream);
+        let streams = self.streams.range((first, Unbounded));
+        let mut streams = streams.map(|(stream, entry)| RowRef::Stream(*stream, &entry.row)).peekable();
+        let first = place(TOPIC_TAGS, from).map(<(u32, u32)>::from);
+        let topics = self.topics.range((first, Unbounded));
+        let mut topics =
+            topics.map(|((stream, topic), entry)| RowRef::Topic(*stream, *topic, &entry.row)).peekable();
+        let first = place(PARTITION_TAGS, from).map(<(u32, u32, u32)>::from);
+        let partitions = self.partitions.range((first, Unbounded));
+        let mut partitions = partitions
+            .map(|((stream, topic, partition), row)| RowRef::Partition(*stream, *topic, *partition, row))
+            .peekable();
+        std::iter::from_fn(move || {
+            let heads = [streams.peek(), topics.peek(), partitions.peek()];
+            match heads.into_iter().flatten().map(|row| row.key()).min()? {
+                RowKey::Stream(_) => streams.next(),
+                RowKey::Topic { .. } => topics.next(),
+                RowKey::Partition { .. } => partitions.next(),
+                key @ (RowKey::Counters | RowKey::NextUser | RowKey::User(_)) => {
+                    unreachable!("no stream holds {key:?}")
+                }
+            }
+        })
     }
-}
 
-fn partitions_from(from: Bound<RowKey>) -> Bound<(u32, u32, u32)> {
-    match from {
-        Unbounded | Included(RowKey::Counters) | Excluded(RowKey::Counters) => Unbounded,
-        Included(RowKey::Stream(stream)) | Excluded(RowKey::Stream(stream)) => Included((stream, 0, 0)),
-        Included(RowKey::Topic { stream, topic }) | Excluded(RowKey::Topic { stream, topic }) => {
-            Included((stream, topic, 0))
-        }
-        Included(RowKey::Partition { stream, topic, partition }) => Included((stream, topic, partition)),
-        Excluded(RowKey::Partition { stream, topic, partition }) => Excluded((stream, topic, partition)),
+    /// The number of the next user, and users.
+    fn user_rows_from<'a>(&'a self, from: &[u8]) -> impl Iterator<Item = RowRef<'a>> + use<'a> {
+        let next = self.next_user.filter(|_| from <= &*RowKey::NextUser.bytes());
+        let users = self.users.range((place(USER_TAGS, from).map(|[user]| user), Unbounded));
+        let users = users.map(|(user, row)| RowRef::User(*user, row));
+        next.map(RowRef::NextUser).into_iter().chain(users)
     }
 }

@@ -85,7 +85,7 @@ pub struct RequestHandler {
     pub metadata: Option<MetadataRequests>,
     /// What the metadata's log is to be asked in this turn.
     pub commands: Vec<(Ticket, LogRequest)>,
-    /// The rows of streams, topics and partitions.
+    /// The rows.
     pub catalog: Catalog,
     /// Where requests for partitions go.
     pub routes: Routes,
@@ -215,9 +215,12 @@ impl RequestHandler {
                 Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
             },
             Command::Stats => self.ask(id, peer, header, Ask::Stats),
-            Command::GetStream | Command::GetStreams | Command::GetTopic | Command::GetTopics => {
-                self.read(command, body.bytes())
-            }
+            Command::GetStream
+            | Command::GetStreams
+            | Command::GetTopic
+            | Command::GetTopics
+            | Command::GetUser
+            | Command::GetUsers => self.read(command, body.bytes()),
             Command::SendMessages => self.send(id, peer, header, body),
             Command::PollMessages => self.poll(id, peer, header, body.bytes()),
             Command::GetConsumerOffset => self.stored_offset(id, header, body.bytes()),

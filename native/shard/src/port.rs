@@ -18,6 +18,7 @@ use ng_wire::table::record::{FromPython, ToPython};
 use rtrb::Consumer;
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::metadata::proposal;
 use crate::node::NodeShared;
 use crate::turn::login_verdict;
 
@@ -189,6 +190,7 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
                 FromPython::Applied => Applied::decode(record.body).is_ok(),
                 FromPython::Cut => CutOrder::decode(record.body).is_some(),
                 FromPython::Adopt => AdoptOrder::decode(record.body).is_some(),
+                FromPython::Propose => proposal(record.body).is_some(),
                 FromPython::Reconcile => reconcile_order::orders(record.body).is_some(),
             },
         );
@@ -231,6 +233,7 @@ mod tests {
             record(FromPython::LoginVerdict.code(), &[0, 1, 0, 0]),
             record(FromPython::OpenDoors.code(), &[1]),
             record(FromPython::HostFigures.code(), &[0; 10]),
+            record(FromPython::Propose.code(), &[]),
             record(99, &[]),
             vec![1, 2, 3],
         ] {

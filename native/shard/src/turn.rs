@@ -38,6 +38,7 @@ use ng_wire::table::record::{FromPython, Verdict};
 
 use crate::directory::NodeLog;
 use crate::ending::Ending;
+use crate::metadata::proposal;
 use crate::port::PythonBell;
 use crate::stopping::Stopping;
 use crate::trash::TrashLink;
@@ -466,6 +467,11 @@ impl<E: Environment> Shard<E> {
             FromPython::Adopt => {
                 let order = AdoptOrder::decode(record.body).expect("checked at the boundary");
                 self.take_adoption(ShardId(record.shard), record.token, order)?;
+            }
+            FromPython::Propose => {
+                let request = proposal(record.body).expect("checked at the boundary");
+                // The control plane asks again until it has applied the operation.
+                self.log.propose(request).ok();
             }
             FromPython::Converged => {
                 if let Some(commands) = &mut self.handler.metadata {

@@ -33,6 +33,7 @@ from server_ng.engine.records.sent import (
     encode_host_figures,
     encode_login_verdict,
     encode_open_doors,
+    encode_proposal,
     encode_reconcile,
 )
 
@@ -63,5 +64,6 @@ __all__ = [
     "encode_host_figures",
     "encode_login_verdict",
     "encode_open_doors",
+    "encode_proposal",
     "encode_reconcile",
 ]

@@ -7,7 +7,7 @@ from typing import Final
 
 from server_ng.engine.records.layout import HEADER_BYTES, record, string
 from server_ng.wire.reconcile import ReconcileOp
-from server_ng.wire.tables import FromPython, ReplyKind, Verdict
+from server_ng.wire.tables import FromPython, Operation, ReplyKind, Verdict
 
 __all__ = [
     "Applied",
@@ -20,6 +20,7 @@ __all__ = [
     "encode_host_figures",
     "encode_login_verdict",
     "encode_open_doors",
+    "encode_proposal",
     "encode_reconcile",
 ]
 
@@ -87,6 +88,11 @@ def encode_login_verdict(verdict: LoginVerdict) -> bytes:
 def encode_open_doors() -> bytes:
     """An ``OPEN_DOORS`` record."""
     return record(FromPython.OPEN_DOORS, 0, b"")
+
+
+def encode_proposal(operation: Operation, body: bytes) -> bytes:
+    """A ``PROPOSE`` record: an operation that the control plane itself wants in the metadata's log."""
+    return record(FromPython.PROPOSE, 0, bytes([operation]) + body)
 
 
 def encode_applied(applied: Applied) -> bytes:

@@ -9,15 +9,17 @@ import structlog
 from argon2.exceptions import HashingError
 from argon2.low_level import Type, verify_secret
 
-from server_ng.auth import Accepted, Account, Accounts, Authenticator, Busy, Refused, passwords
-from server_ng.auth.accounts import PASSWORD_BYTES, USERNAME_BYTES
+from server_ng.auth import Accepted, Accounts, Authenticator, Busy, Hasher, Refused, passwords
 from server_ng.auth.failed_logins import FAILURES_MAX, FailedLogins
 from server_ng.auth.passwords import UNKNOWN_USER_HASH, hash_password
-from server_ng.config import root_credential
+from server_ng.metadata.deltas import Delete, Put
+from server_ng.metadata.rows import UserRow, user_key
+from server_ng.metadata.state import State, fold
+from server_ng.wire.tables import UserStatus
 
-_ROOT = Account(0, "iggy", hash_password(b"right password"))
 HOME = "192.0.2.1:5000"
-_SLEEPER = Account(7, "sleeper", hash_password(b"right password"), active=False)
+_ROOT = UserRow(1, UserStatus.ACTIVE, "iggy", hash_password(b"right password"), 0, b"", b"")
+_SLEEPER = UserRow(1, UserStatus.INACTIVE, "sleeper", hash_password(b"right password"), 0, b"", b"")
 
 
 class Gate:
@@ -47,14 +49,24 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
 
 
 @pytest.fixture
-def authenticator(gate: Gate) -> Iterator[Authenticator]:
-    accounts = Accounts(_ROOT, _SLEEPER)
-    authenticator = Authenticator(
-        accounts, FailedLogins(lambda: 0.0), login_queue_max=4, verified_cache_max=2
-    )
-    yield authenticator
+def state() -> State:
+    """Two users."""
+    state = State()
+    fold(state, [Put(user_key(0), _ROOT.encode()), Put(user_key(7), _SLEEPER.encode())])
+    return state
+
+
+@pytest.fixture
+def hasher(gate: Gate) -> Iterator[Hasher]:
+    hasher = Hasher(waiting_max=4)
+    yield hasher
     gate.opened.set()
-    authenticator.close()
+    hasher.close()
+
+
+@pytest.fixture
+def authenticator(hasher: Hasher, state: State) -> Authenticator:
+    return Authenticator(Accounts(lambda: state), FailedLogins(lambda: 0.0), hasher, verified_cache_max=2)
 
 
 async def test_the_right_password_is_accepted_as_text_and_as_bytes(authenticator: Authenticator) -> None:
@@ -68,23 +80,25 @@ async def test_a_second_login_costs_no_hash(authenticator: Authenticator, gate: 
     assert len(gate.calls) == 1
 
 
-async def test_a_storm_of_equal_logins_costs_one_hash(authenticator: Authenticator, gate: Gate) -> None:
+async def test_a_storm_of_equal_logins_costs_one_hash(
+    authenticator: Authenticator, hasher: Hasher, gate: Gate
+) -> None:
     gate.opened.clear()
     storm = [asyncio.create_task(authenticator.verify("iggy", "right password", HOME)) for _ in range(1_000)]
     await asyncio.sleep(0)
-    assert authenticator.waiting == 1
+    assert hasher.waiting == 1
     gate.opened.set()
     assert set(await asyncio.gather(*storm)) == {Accepted(0)}
     assert len(gate.calls) == 1
-    assert authenticator.waiting == 0
+    assert hasher.waiting == 0
 
 
 @pytest.mark.parametrize(
     ("username", "password", "encoded"),
     [
-        ("iggy", "wrong password", _ROOT.encoded),
+        ("iggy", "wrong password", _ROOT.password_hash),
         ("nobody", "right password", UNKNOWN_USER_HASH),
-        ("sleeper", "right password", _SLEEPER.encoded),
+        ("sleeper", "right password", _SLEEPER.password_hash),
         ("IGGY", "right password", UNKNOWN_USER_HASH),
     ],
 )
@@ -181,11 +195,11 @@ async def test_a_login_that_gives_up_does_not_take_the_others_with_it(
     assert await second == Accepted(0)
 
 
-async def test_closing_answers_everyone(authenticator: Authenticator, gate: Gate) -> None:
+async def test_closing_answers_everyone(authenticator: Authenticator, hasher: Hasher, gate: Gate) -> None:
     gate.opened.clear()
     waiting = [asyncio.create_task(authenticator.verify("iggy", f"wrong {n}", HOME)) for n in range(4)]
     await asyncio.sleep(0)
-    authenticator.close()
+    hasher.close()
     assert await asyncio.gather(*waiting) == [Busy()] * 4
     assert await authenticator.verify("iggy", "right password", HOME) == Busy()
 
@@ -202,15 +216,40 @@ async def test_no_memory_for_a_hash_is_busy_not_wrong(authenticator: Authenticat
 
 
 def test_hashes_have_the_promised_cost() -> None:
-    for encoded in (_ROOT.encoded, UNKNOWN_USER_HASH):
+    for encoded in (_ROOT.password_hash, UNKNOWN_USER_HASH):
         assert encoded.startswith(b"$argon2id$v=19$m=19456,t=2,p=1$")
     assert hash_password(b"same") != hash_password(b"same")
 
 
-def test_the_bounds_are_those_of_the_configuration() -> None:
-    assert USERNAME_BYTES == root_credential.USERNAME_BYTES
-    assert PASSWORD_BYTES == root_credential.PASSWORD_BYTES
-
-
-def test_an_account_does_not_show_its_hash() -> None:
+def test_an_account_does_not_show_its_hash(state: State) -> None:
+    assert "argon2" not in repr(Accounts(lambda: state).find("iggy"))
     assert "argon2" not in repr(_ROOT)
+
+
+async def test_a_changed_password_counts_at_once(authenticator: Authenticator, state: State) -> None:
+    assert await authenticator.verify("iggy", "right password", HOME) == Accepted(0)
+    changed = _ROOT._replace(password_hash=hash_password(b"another password"), hash_epoch=1)
+    fold(state, [Put(user_key(0), changed.encode())])
+    assert await authenticator.verify("iggy", "right password", HOME) == Refused()
+    assert await authenticator.verify("iggy", "another password", HOME) == Accepted(0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Delete(user_key(0)),
+        Put(user_key(0), _ROOT._replace(status=UserStatus.INACTIVE).encode()),
+        Put(user_key(0), _ROOT._replace(name="renamed").encode()),
+        Put(user_key(0), _ROOT._replace(password_hash=hash_password(b"another password")).encode()),
+    ],
+    ids=["deleted", "inactive", "renamed", "another password"],
+)
+async def test_a_user_who_is_changed_during_the_hash_is_refused(
+    authenticator: Authenticator, gate: Gate, state: State, change: Delete | Put
+) -> None:
+    gate.opened.clear()
+    login = asyncio.create_task(authenticator.verify("iggy", "right password", HOME))
+    await asyncio.sleep(0)
+    fold(state, [change])
+    gate.opened.set()
+    assert await login == Refused()

@@ -21,21 +21,22 @@ class Terminal(io.StringIO):
 
 
 def test_a_given_password_is_used_and_shown_nowhere(tmp_path: Path) -> None:
-    (tmp_path / ROOT_PASSWORD_FILE).write_text("of an earlier start")
+    (tmp_path / ROOT_PASSWORD_FILE).write_text("of an earlier founding")
     terminal = Terminal()
     root = prepare_root(("admin", "chosen password"), tmp_path, terminal)
-    assert (root.account.user_id, root.account.username, root.source) == (0, "admin", "environment")
-    assert verify_secret(root.account.encoded, b"chosen password", Type.ID)
+    assert (root.username, root.source) == ("admin", "environment")
+    assert verify_secret(root.encoded, b"chosen password", Type.ID)
     assert terminal.getvalue() == ""
     assert list(tmp_path.iterdir()) == []
+    assert "argon2" not in repr(root)
 
 
 def test_on_a_terminal_the_password_is_shown_once(tmp_path: Path) -> None:
-    (tmp_path / ROOT_PASSWORD_FILE).write_text("of an earlier start")
+    (tmp_path / ROOT_PASSWORD_FILE).write_text("of an earlier founding")
     terminal = Terminal()
     root = prepare_root(None, tmp_path, terminal)
     password = terminal.getvalue().split("password ")[1].split()[0]
-    assert verify_secret(root.account.encoded, password.encode(), Type.ID)
+    assert verify_secret(root.encoded, password.encode(), Type.ID)
     assert root.source == "terminal"
     assert password not in repr(root)
     assert list(tmp_path.iterdir()) == []
@@ -53,11 +54,11 @@ def test_elsewhere_the_password_is_in_a_private_file(tmp_path: Path) -> None:
     assert root.source == str(file)
     password = file.read_text().removesuffix("\n")
     assert len(password) >= 22, "128 bits take 22 characters"
-    assert verify_secret(root.account.encoded, password.encode(), Type.ID)
+    assert verify_secret(root.encoded, password.encode(), Type.ID)
     assert password not in repr(root)
 
 
-def test_every_start_makes_another_password(tmp_path: Path) -> None:
+def test_every_founding_makes_another_password(tmp_path: Path) -> None:
     passwords = set()
     for _ in range(2):
         prepare_root(None, tmp_path, io.StringIO())
@@ -65,7 +66,7 @@ def test_every_start_makes_another_password(tmp_path: Path) -> None:
     assert len(passwords) == 2
 
 
-def test_what_a_killed_start_left_behind_is_no_obstacle(tmp_path: Path) -> None:
+def test_what_a_killed_founding_left_behind_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / f"{ROOT_PASSWORD_FILE}.new").write_text("half")
     prepare_root(None, tmp_path, io.StringIO())
     assert [file.name for file in tmp_path.iterdir()] == [ROOT_PASSWORD_FILE]

@@ -35,6 +35,7 @@ from server_ng.wire.tables import (
     AdoptionEnd,
     CutEnd,
     HeldState,
+    Operation,
     ReconcileKind,
     ReconcileOutcome,
     ReplyKind,
@@ -253,6 +254,10 @@ def test_a_pass_goes_in_records_of_a_bounded_size(count: int) -> None:
 
 def test_converged_has_its_layout() -> None:
     assert records.encode_converged(2**63) == frame(6, token=2**63)
+
+
+def test_a_proposal_has_its_layout() -> None:
+    assert records.encode_proposal(Operation.CREATE_ROOT, b"body") == frame(10, b"\x45body")
 
 
 FIGURES: Callable[..., st.SearchStrategy[records.HostFigures]] = st.builds

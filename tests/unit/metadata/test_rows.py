@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from server_ng.metadata.deltas import Delete, Delta, Put, decode_deltas, encode_deltas
 from server_ng.metadata.rows import (
     COUNTERS_KEY,
+    NEXT_USER_KEY,
     BadRowsError,
     Compression,
     Counters,
@@ -16,13 +17,18 @@ from server_ng.metadata.rows import (
     PartitionRow,
     StreamRow,
     TopicRow,
-    key_numbers,
+    UserRow,
+    decode_next_user,
+    encode_next_user,
+    key_path,
     partition_key,
     stream_key,
     topic_key,
+    user_key,
 )
+from server_ng.wire.tables import UserStatus
 
-Row: TypeAlias = Counters | StreamRow | TopicRow | PartitionRow
+Row: TypeAlias = Counters | StreamRow | TopicRow | PartitionRow | UserRow
 
 U32 = st.integers(0, 2**32 - 1)
 U64 = st.integers(0, 2**64 - 1)
@@ -37,6 +43,7 @@ ROW: st.SearchStrategy[Row] = st.one_of(
         *(st.sampled_from(Durability), st.sampled_from(Durability), U64, NAME, BLOCK, BLOCK),
     ),
     st.builds(PartitionRow, U64, U64, U64, U64),
+    st.builds(UserRow, U64, st.sampled_from(UserStatus), NAME, BLOCK, U64, BLOCK, BLOCK),
 )
 DELTA: st.SearchStrategy[Delta] = st.builds(Put, BLOCK, BLOCK) | st.builds(Delete, BLOCK)
 
@@ -69,6 +76,13 @@ def test_the_other_rows_have_their_layouts() -> None:
     assert Counters(1, 2, 3).encode() == b"\x01\x00\x00\x00" + two + three
     assert StreamRow(1, 2, "name", b"").encode() == one + two + b"\x04name" + bytes(4)
     assert PartitionRow(1, 2, 3, 1).encode() == one + two + three + one
+    bob = UserRow(1, UserStatus.INACTIVE, "bob", b"hash", 2, b"", b"")
+    assert bob.encode() == one + b"\x02\x03bob\x04\x00\x00\x00hash" + two + bytes(8)
+    assert "hash" not in repr(bob)
+    assert encode_next_user(258) == b"\x02\x01\x00\x00"
+    assert decode_next_user(encode_next_user(258)) == 258
+    with pytest.raises(BadRowsError):
+        decode_next_user(bytes(5))
 
 
 @pytest.mark.parametrize("place", [24, 41, 42])
@@ -80,6 +94,9 @@ def test_a_value_from_a_later_version_is_refused(place: int) -> None:
     value[place] = 3
     with pytest.raises(BadRowsError):
         TopicRow.decode(bytes(value))
+    user = UserRow(1, UserStatus.INACTIVE, "bob", b"hash", 2, b"", b"").encode()
+    with pytest.raises(BadRowsError):
+        UserRow.decode(user[:8] + b"\x03" + user[9:])
 
 
 def test_keys_are_ordered_as_their_numbers() -> None:
@@ -91,25 +108,31 @@ def test_keys_are_ordered_as_their_numbers() -> None:
         partition_key(1, 2, 256),
         topic_key(1, 3),
         stream_key(256),
+        NEXT_USER_KEY,
+        user_key(0),
+        user_key(256),
     ]
     assert keys == sorted(keys)
-    assert [key_numbers(key) for key in keys] == [
-        (),
-        (1,),
-        (1, 2),
-        (1, 2, 255),
-        (1, 2, 256),
-        (1, 3),
-        (256,),
+    assert [key_path(key) for key in keys] == [
+        (0,),
+        (1, 1),
+        (1, 1, 1, 2),
+        (1, 1, 1, 2, 1, 255),
+        (1, 1, 1, 2, 1, 256),
+        (1, 1, 1, 3),
+        (1, 256),
+        (2,),
+        (2, 0),
+        (2, 256),
     ]
 
 
 @pytest.mark.parametrize(
-    "key", ["", "01", "02", "0200000001", "0100000001020000000101", "01000000010200000001"]
+    "key", ["", "01", "03", "0000000001", "0300000001", "0100000001020000000101", "01000000010200000001"]
 )
 def test_what_is_no_key_is_refused(key: str) -> None:
     with pytest.raises(BadRowsError):
-        key_numbers(bytes.fromhex(key))
+        key_path(bytes.fromhex(key))
 
 
 @given(deltas=st.lists(DELTA, max_size=6))

@@ -2,7 +2,7 @@
 
 use ng_catalog::{Catalog, Row, RowKey, deltas::put_delete};
 
-use crate::written::{bytes, catalog, counters, delete, partition, puts, stream, topic};
+use crate::written::{bytes, catalog, counters, delete, partition, puts, stream, topic, user};
 
 fn two_streams() -> Vec<Row> {
     vec![
@@ -15,6 +15,9 @@ fn two_streams() -> Vec<Row> {
         partition(1, 1, 0),
         stream(256, "b"),
         topic(256, 0, "t"),
+        Row::NextUser(257),
+        user(0, "root"),
+        user(256, "a"),
     ]
 }
 
@@ -33,6 +36,8 @@ fn what_a_row_holds_goes_with_it() {
         (RowKey::Partition { stream: 1, topic: 0, partition: 256 }, 4..5),
         (RowKey::Stream(256), 7..9),
         (RowKey::Stream(2), 0..0),
+        (RowKey::User(256), 11..12),
+        (RowKey::User(1), 0..0),
     ] {
         let mut left = two_streams();
         left.drain(gone);
@@ -46,7 +51,7 @@ fn what_a_row_holds_goes_with_it() {
 #[test]
 fn a_prefix_may_end_within_a_key() {
     for (prefix, gone) in [
-        (&[][..], 0..9),
+        (&[][..], 0..12),
         (&[1], 1..9),
         (&[1, 0, 0, 0], 1..7),
         (&[1, 0, 0, 1], 7..9),
@@ -56,7 +61,10 @@ fn a_prefix_may_end_within_a_key() {
         (&[1, 0, 0, 0, 1, 2], 0..0),
         (&[1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0], 0..0),
         (&[0, 0], 0..0),
-        (&[2], 0..0),
+        (&[2], 9..12),
+        (&[2, 0, 0, 0], 10..11),
+        (&[2, 0, 0, 1], 11..12),
+        (&[3], 0..0),
     ] {
         let mut left = two_streams();
         left.drain(gone);

@@ -8,7 +8,7 @@ use ng_wire::request::{Identifier, TopicTarget};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::written::{bytes, catalog, counters, delete, partition, puts, stream, topic};
+use crate::written::{bytes, catalog, counters, delete, partition, puts, stream, topic, user};
 
 #[derive(Clone, Debug)]
 enum Change {
@@ -53,14 +53,16 @@ impl Model {
         let name = match row {
             Row::Stream(_, row) => row.name.as_str(),
             Row::Topic(_, _, row) => row.name.as_str(),
+            Row::User(_, row) => row.name.as_str(),
             _ => return false,
         };
         let siblings = self.rows.iter().filter(|(other, _)| {
-            other.len() == key.len() && *other != key && other[..key.len() - 5] == key[..key.len() - 5]
+            other.len() == key.len() && *other != key && other[..key.len() - 4] == key[..key.len() - 4]
         });
         siblings.into_iter().any(|(key, value)| match Row::decode(key, value).expect("a row of the model") {
             Row::Stream(_, row) => row.name.as_str() == name,
             Row::Topic(_, _, row) => row.name.as_str() == name,
+            Row::User(_, row) => row.name.as_str() == name,
             _ => false,
         })
     }
@@ -84,6 +86,8 @@ fn row() -> impl Strategy<Value = Row> {
         4 => (number(), "[ab]").prop_map(|(id, name)| stream(id, &name)),
         6 => (number(), number(), "[ab]").prop_map(|(of, id, name)| topic(of, id, &name)),
         8 => (number(), number(), number()).prop_map(|(of, topic, id)| partition(of, topic, id)),
+        1 => any::<u32>().prop_map(Row::NextUser),
+        4 => (number(), "[ab]").prop_map(|(id, name)| user(id, &name)),
     ]
 }
 
@@ -114,8 +118,11 @@ proptest! {
                 model = after;
             }
             prop_assert_eq!(bytes(&catalog), model.bytes());
-            let counted = [5, 10, 15].map(|length| model.rows.keys().filter(|key| key.len() == length).count());
-            let counts = [catalog.streams_count(), catalog.topics_count(), catalog.partitions_count()];
+            let counted = [(1, 5), (1, 10), (1, 15), (2, 5)].map(|(tag, length)| {
+                model.rows.keys().filter(|key| key[0] == tag && key.len() == length).count()
+            });
+            let users = catalog.users_count();
+            let counts = [catalog.streams_count(), catalog.topics_count(), catalog.partitions_count(), users];
             prop_assert_eq!(counts, counted);
         }
         // What was refused or deleted left no trace, in the indexes neither.
@@ -129,6 +136,7 @@ proptest! {
         }
         for name in ["a", "b"] {
             prop_assert_eq!(fresh.stream_named(name), catalog.stream_named(name));
+            prop_assert_eq!(fresh.user_named(name), catalog.user_named(name));
             for stream in NUMBERS {
                 prop_assert_eq!(fresh.topic_named(stream, name), catalog.topic_named(stream, name));
             }

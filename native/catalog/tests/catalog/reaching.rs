@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ng_catalog::{Catalog, Reach, RowKey};
 
-use crate::written::{catalog, counters, delete, partition, puts, stream, topic};
+use crate::written::{catalog, counters, delete, partition, puts, stream, topic, user};
 
 fn rows() -> Catalog {
     catalog(&[
@@ -28,7 +28,7 @@ fn reach(topics: &[(u32, u32)], gone: &[u64]) -> Reach {
 #[test]
 fn a_put_reaches_its_topic_alone() {
     let rows = rows();
-    assert_eq!(rows.reach(&puts(&[counters(2), stream(1, "c")])), reach(&[], &[]));
+    assert_eq!(rows.reach(&puts(&[counters(2), stream(1, "c"), user(1, "d")])), reach(&[], &[]));
     assert_eq!(rows.reach(&puts(&[topic(1, 1, "w")])), reach(&[(1, 1)], &[]));
     assert_eq!(rows.reach(&puts(&[partition(1, 0, 7), partition(1, 0, 8)])), reach(&[(1, 0)], &[]));
 }
@@ -42,6 +42,8 @@ fn a_delete_names_the_groups_that_go() {
         (RowKey::Topic { stream: 1, topic: 1 }, &[(1, 1)], &[4098]),
         (RowKey::Partition { stream: 1, topic: 0, partition: 1 }, &[(1, 0)], &[4097]),
         (RowKey::Stream(9), &[], &[]),
+        (RowKey::User(1), &[], &[]),
+        (RowKey::NextUser, &[], &[]),
     ] {
         assert_eq!(rows.reach(&delete(&key.bytes())), reach(topics, gone), "{key:?}");
     }

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use ng_catalog::replies::{
-    Figures, JustMade, PartitionFigures, put_stream, put_streams, put_topic, put_topics,
+    Figures, JustMade, PartitionFigures, put_stream, put_streams, put_topic, put_topics, put_user, put_users,
 };
 use ng_catalog::{Catalog, Row};
 use ng_wire::primitive::Reader;
 use ng_wire::replica::Level;
+use ng_wire::table::row::UserStatus;
 
-use crate::written::{catalog, partition, stream, topic};
+use crate::written::{catalog, partition, stream, topic, user};
 
 /// Figures that tell the groups apart.
 struct ByGroup;
@@ -150,4 +151,18 @@ fn sums_stop_at_the_highest_number() {
     let body = written(|into| put_streams(into, &some(), &Full));
     let full = (1, 2, u64::MAX, u64::MAX, "orders");
     assert_eq!(read_stream(&mut Reader::new(&body)), full);
+}
+
+#[test]
+fn a_user_and_its_permissions() {
+    let Row::User(_, mut bob) = user(1, "bob") else { panic!("a user") };
+    (bob.created_at, bob.status) = (0x0006_0a24_181e_4000, UserStatus::Active);
+    bob.permissions = [].into();
+    let catalog = catalog(&[Row::User(1, bob), user(4, "ann")]);
+    let bob = golden("user_details");
+    assert_eq!(written(|into| put_user(into, &catalog, 1)), bob);
+    let ann = written(|into| put_user(into, &catalog, 4));
+    assert_eq!(ann[21..], [&[1, 5, 0, 0, 0], &b"block"[..]].concat());
+    assert_eq!(written(|into| put_users(into, &catalog)), [&bob[..21], &ann[..21]].concat());
+    assert_eq!(written(|into| put_user(into, &catalog, 0)), []);
 }

@@ -5,7 +5,7 @@ use ng_wire::request::{Identifier, Partitioning, TopicTarget};
 use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
 
-use crate::written::{catalog, partition, stream, topic};
+use crate::written::{catalog, partition, stream, topic, user};
 
 fn some() -> Catalog {
     let rows = [
@@ -15,6 +15,8 @@ fn some() -> Catalog {
         partition(1, 0, 1),
         partition(1, 0, 2),
         topic(1, 7, "1"),
+        user(0, "root"),
+        user(3, "bob"),
     ];
     catalog(&rows)
 }
@@ -41,6 +43,10 @@ fn by_number_and_by_name() {
     assert_eq!(found(Number(1), Number(1)), Err(Missing::Topic));
     assert_eq!(found(Name("orders"), Name("Events")), Err(Missing::Topic));
     assert_eq!(found(Name("events"), Name("events")), Err(Missing::Stream));
+    assert_eq!(catalog.find_user(Number(0)), Ok(0));
+    assert_eq!(catalog.find_user(Name("bob")), Ok(3));
+    assert_eq!(catalog.find_user(Name("orders")), Err(Missing::User));
+    assert_eq!(catalog.find_user(Number(1)), Err(Missing::User));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ng_catalog::{Compression, FoldRefusal, Row, RowKey, RowRefusal};
 use ng_wire::primitive::Malformed;
 use ng_wire::replica::Level;
 
-use crate::written::{bytes, catalog, counters, delete, name, partition, puts, stream, topic};
+use crate::written::{bytes, catalog, counters, delete, name, partition, puts, stream, topic, user};
 
 fn value(row: &Row) -> Vec<u8> {
     let mut value = Vec::new();
@@ -23,6 +23,8 @@ fn keys() {
         (RowKey::Stream(1), "0100000001"),
         (RowKey::Topic { stream: 1, topic: 0x0203 }, "01000000010100000203"),
         (RowKey::Partition { stream: 1, topic: 2, partition: 3 }, "010000000101000000020100000003"),
+        (RowKey::NextUser, "02"),
+        (RowKey::User(0x0102), "0200000102"),
     ] {
         assert_eq!(hex(&key.bytes()), expected);
         assert_eq!(RowKey::decode(&key.bytes()), Ok(key));
@@ -31,13 +33,22 @@ fn keys() {
     assert_eq!(partition.parent(), Some(RowKey::Topic { stream: 1, topic: 2 }));
     assert_eq!(partition.parent().and_then(RowKey::parent), Some(RowKey::Stream(1)));
     assert_eq!((RowKey::Stream(1).parent(), RowKey::Counters.parent()), (None, None));
+    assert_eq!((RowKey::User(1).parent(), RowKey::NextUser.parent()), (None, None));
 }
 
 #[test]
 fn what_a_key_may_not_be() {
-    for bytes in
-        [&[][..], &[0, 0], &[2, 0, 0, 0, 1], &[1, 0, 0, 0], &[1, 0, 0, 0, 1, 2, 0, 0, 0, 0], &[1; 16]]
-    {
+    for bytes in [
+        &[][..],
+        &[0, 0],
+        &[3],
+        &[3, 0, 0, 0, 1],
+        &[1, 0, 0, 0],
+        &[1, 0, 0, 0, 1, 2, 0, 0, 0, 0],
+        &[1; 16],
+        &[2, 0],
+        &[2, 0, 0, 0, 1, 1, 0, 0, 0, 0],
+    ] {
         assert_eq!(RowKey::decode(bytes), Err(RowRefusal::Key), "{bytes:?}");
     }
 }
@@ -59,11 +70,17 @@ fn values() {
     let rest = ["0000004000000000", "01", "01", "0700000000000000", "0174", "0100000065", "07000000"];
     let expected = [numbers.concat(), rest.concat(), hex(b"derived")].concat();
     assert_eq!(hex(&value(&Row::Topic(1, 2, row))), expected);
+    assert_eq!(hex(&value(&Row::NextUser(0x0102))), "02010000");
+    let front = ["0700000000000000", "02", "03626f62", "04000000", "68617368", "0800000000000000"];
+    let expected = [&front.concat(), "05000000", "626c6f636b", "00000000"].concat();
+    assert_eq!(hex(&value(&user(1, "bob"))), expected);
 }
 
 #[test]
 fn every_cut_and_every_longer_value_is_refused() {
-    for row in [counters(1), stream(1, "ab"), topic(1, 2, "t"), partition(1, 2, 3)] {
+    for row in
+        [counters(1), stream(1, "ab"), topic(1, 2, "t"), partition(1, 2, 3), Row::NextUser(1), user(1, "bob")]
+    {
         let (key, value) = (row.by_ref().key().bytes(), value(&row));
         assert_eq!(Row::decode(&key, &value), Ok(row));
         for length in 0..value.len() {
@@ -86,6 +103,18 @@ fn codes_without_a_meaning_are_refused() {
         let refusal = RowRefusal::Malformed(Malformed::Value(code.into()));
         assert_eq!(Row::decode(&key, &value), Err(refusal), "byte {at}");
     }
+    let row = user(1, "bob");
+    for code in [0, 3] {
+        let mut value = value(&row);
+        value[8] = code;
+        let refusal = RowRefusal::Malformed(Malformed::Value(code.into()));
+        assert_eq!(Row::decode(&row.by_ref().key().bytes(), &value), Err(refusal));
+    }
+}
+
+#[test]
+fn a_user_row_shows_no_hash() {
+    assert!(!format!("{:?}", user(1, "bob")).contains("hash"));
 }
 
 #[test]
@@ -112,6 +141,10 @@ fn a_name_has_one_owner() {
     let named = ["a", "b", "c"].map(|name| catalog.stream_named(name));
     assert_eq!(named, [Some(2), None, Some(1)]);
     assert_eq!((catalog.topic_named(1, "t"), catalog.topic_named(2, "t")), (Some(0), Some(0)));
+    catalog.fold(&puts(&[user(0, "a"), user(1, "b")])).expect("users may be called what streams are called");
+    assert_eq!(catalog.fold(&puts(&[user(1, "a")])), Err(FoldRefusal::NameTaken(RowKey::User(1))));
+    assert_eq!(catalog.fold(&puts(&[user(0, "c"), user(1, "a")])), Ok(()));
+    assert_eq!(["a", "b", "c"].map(|name| catalog.user_named(name)), [Some(1), None, Some(0)]);
 }
 
 #[test]

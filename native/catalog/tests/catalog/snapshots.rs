@@ -3,7 +3,7 @@
 use ng_catalog::{SnapshotRefusal, snapshot};
 use proptest::prelude::*;
 
-use crate::written::{bytes, catalog, counters, delete, partition, puts, stream, topic};
+use crate::written::{bytes, catalog, counters, delete, partition, puts, stream, topic, user};
 
 fn encoded(rows: &[ng_catalog::Row]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -12,7 +12,9 @@ fn encoded(rows: &[ng_catalog::Row]) -> Vec<u8> {
 }
 
 fn some_rows() -> Vec<ng_catalog::Row> {
-    vec![counters(3), stream(1, "a"), topic(1, 0, "t"), partition(1, 0, 0), partition(1, 0, 1)]
+    let next = ng_catalog::Row::NextUser(1);
+    let streams = vec![counters(3), stream(1, "a"), topic(1, 0, "t"), partition(1, 0, 0), partition(1, 0, 1)];
+    [streams, vec![next, user(0, "root")]].concat()
 }
 
 #[test]
@@ -42,9 +44,9 @@ fn a_snapshot_is_rows_in_their_order() {
     let good = encoded(&some_rows());
     let followed = [&good[..], &delete(b"nothing")].concat();
     assert_eq!(snapshot::decode(&followed).err(), Some(SnapshotRefusal::Order));
-    let twice = [&good[..], &puts(&[partition(1, 0, 1)])].concat();
+    let twice = [&good[..], &puts(&[user(0, "root")])].concat();
     assert_eq!(snapshot::decode(&twice).err(), Some(SnapshotRefusal::Order));
-    let more = [&good[..], &puts(&[partition(1, 0, 2)])].concat();
+    let more = [&good[..], &puts(&[user(1, "bob")])].concat();
     assert!(matches!(snapshot::decode(&more), Err(SnapshotRefusal::Digest { .. })));
 }
 

@@ -1,9 +1,10 @@
 //! Rows for tests, and deltas written by hand.
 
 use ng_catalog::{
-    Catalog, Compression, Counters, PartitionRow, Row, RowName, StreamRow, TopicRow, deltas::put_row,
+    Catalog, Compression, Counters, PartitionRow, Row, RowName, StreamRow, TopicRow, UserRow, deltas::put_row,
 };
 use ng_wire::replica::Level;
+use ng_wire::table::row::UserStatus;
 
 pub(crate) fn name(text: &str) -> RowName {
     RowName::new(text).expect("a name")
@@ -39,6 +40,19 @@ pub(crate) fn partition(stream: u32, topic: u32, id: u32) -> Row {
     let group = 4096 + u64::from(id);
     let row = PartitionRow { created_at: 5, created_revision: 6, group, purge_generation: 0 };
     Row::Partition(stream, topic, id, row)
+}
+
+pub(crate) fn user(id: u32, text: &str) -> Row {
+    let row = UserRow {
+        created_at: 7,
+        status: UserStatus::Inactive,
+        name: name(text),
+        password_hash: b"hash".as_slice().into(),
+        hash_epoch: 8,
+        permissions: b"block".as_slice().into(),
+        options: [].into(),
+    };
+    Row::User(id, Box::new(row))
 }
 
 pub(crate) fn puts(rows: &[Row]) -> Vec<u8> {

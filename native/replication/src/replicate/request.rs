@@ -62,6 +62,11 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
+    /// Takes a request of the cluster itself, whose result no client waits for.
+    pub fn propose(&mut self, request: LogRequest) -> Result<(), LogAnswer> {
+        self.prepare(None, request)
+    }
+
     /// Passes a request to the replica. After a batch, unlogged offsets are proposed, too.
     pub(crate) fn prepare(&mut self, ticket: Option<Ticket>, request: LogRequest) -> Result<(), LogAnswer> {
         let LogRequest { group: id, client, session, request, operation, level, mut body } = request;

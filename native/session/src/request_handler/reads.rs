@@ -1,16 +1,16 @@
-//! Reads of streams and topics, answered from the rows and the figures that this shard has.
+//! Reads of streams, topics and users, answered from the rows and the figures that this shard has.
 
 use ng_catalog::replies;
 use ng_catalog::{Absence, Missing};
 use ng_wire::primitive::{Malformed, put_count};
-use ng_wire::request::{StreamTarget, TopicTarget};
+use ng_wire::request::{StreamTarget, TopicTarget, UserTarget};
 use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
 
 use super::{Decision, RequestHandler};
 
 impl RequestHandler {
-    /// Answers a read of streams or topics.
+    /// Answers a read of streams, topics or users.
     pub(super) fn read(&self, command: Command, body: &[u8]) -> Decision {
         match self.read_body(command, body) {
             Ok(Ok(payload)) => Decision::body(payload),
@@ -32,6 +32,13 @@ impl RequestHandler {
             Command::GetTopic => catalog
                 .find_topic(TopicTarget::decode(body)?)
                 .map(|topic| replies::put_topic(&mut payload, catalog, figures, topic.stream, topic.topic)),
+            Command::GetUser => catalog
+                .find_user(UserTarget::decode(body)?.user)
+                .map(|user| replies::put_user(&mut payload, catalog, user)),
+            Command::GetUsers => {
+                replies::put_users(&mut payload, catalog);
+                Ok(())
+            }
             _ => {
                 replies::put_streams(&mut payload, catalog, figures);
                 Ok(())

@@ -6,5 +6,7 @@
 //! of them, a start hands them to Python, every shard answers reads from its copy of them.
 
 mod machine;
+mod proposal;
 
 pub use machine::{MetadataPlane, Misapplied};
+pub use proposal::proposal;

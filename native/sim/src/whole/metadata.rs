@@ -76,7 +76,11 @@ impl Metadata {
     pub(super) fn groups(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.catalog.rows(Unbounded).filter_map(|row| match row {
             RowRef::Partition(_, _, _, row) => Some((row.group, row.purge_generation)),
-            RowRef::Counters(_) | RowRef::Stream(..) | RowRef::Topic(..) => None,
+            RowRef::Counters(_)
+            | RowRef::Stream(..)
+            | RowRef::Topic(..)
+            | RowRef::NextUser(_)
+            | RowRef::User(..) => None,
         })
     }
 

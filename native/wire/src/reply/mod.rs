@@ -11,6 +11,7 @@ mod session;
 mod stats;
 mod streams;
 mod topics;
+mod users;
 
 pub use client::{Client, Membership};
 pub use cluster::{Cluster, Node};
@@ -23,3 +24,4 @@ pub use session::Registered;
 pub use stats::Stats;
 pub use streams::Stream;
 pub use topics::{Partition, Topic};
+pub use users::User;

@@ -18,6 +18,7 @@ mod send;
 mod streams;
 mod topic_options;
 mod topics;
+mod users;
 
 pub use client::client_id;
 pub use consumer::Consumer;
@@ -32,3 +33,4 @@ pub use register::{Credentials, Register, RegisterFault};
 pub use send::SendMessages;
 pub use streams::{CreateStream, StreamTarget, UpdateStream};
 pub use topics::{CreateTopic, PARTITIONS_PER_REQUEST_MAX, TopicTarget, UpdateTopic};
+pub use users::UserTarget;

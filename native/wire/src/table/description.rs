@@ -7,12 +7,14 @@ use super::error::ErrorCode;
 use super::event::{Event, EventLevel};
 use super::eviction::EvictionReason;
 use super::exit_status::ExitStatus;
+use super::limit::LIMITS;
 use super::metric::{Metric, MetricKind};
 use super::operation::Operation;
 use super::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
 use super::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
 use super::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use super::roster::{NodeRole, NodeStatus};
+use super::row::{FieldKind, UserFields, UserStatus};
 use super::segment_codec::{Column, Halt, Place, Stop};
 use super::segment_order::{AdoptionEnd, CutEnd};
 use super::setting::{ENGINE_VALUES, SECTIONS, SETTINGS};
@@ -56,6 +58,8 @@ pub fn describe() -> String {
     coded(&mut text, "place", Place::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "stop", Stop::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "halt", Halt::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "user_status", UserStatus::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "field_kind", FieldKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "error", ErrorCode::ALL.iter().map(|row| (row.code(), row.name())));
     // What the body of a record holds is said in its sentence, so that another layout is another digest.
     rows(&mut text, "to_python", ToPython::ALL.iter().map(|row| (row.code(), row.name(), row.sentence())));
@@ -69,6 +73,8 @@ pub fn describe() -> String {
     rows(&mut text, "metric", Metric::ALL.iter().map(|row| row.row()));
     rows(&mut text, "event", Event::ALL.iter().map(|row| row.row()));
     rows(&mut text, "topic_option", TOPIC_OPTIONS.iter());
+    rows(&mut text, "user_field", UserFields::FIELDS.iter());
+    rows(&mut text, "limit", LIMITS.iter());
     rows(&mut text, "section", SECTIONS.iter());
     rows(&mut text, "setting", SETTINGS.iter());
     rows(&mut text, "engine_value", ENGINE_VALUES.iter());

@@ -21,6 +21,8 @@ coded! {
         CompleteConsumerGroupRevocation = 67, "complete_consumer_group_revocation";
         /// What delete segments becomes once its end is known; never sent by a client.
         TruncatePartition = 68, "truncate_partition";
+        /// Creates the root user where there are no users; never sent by a client.
+        CreateRoot = 69, "create_root";
         /// Creates a stream.
         CreateStream = 128, "create_stream";
         /// Renames a stream.
@@ -79,5 +81,11 @@ impl Operation {
     #[must_use]
     pub const fn has_result_section(self) -> bool {
         !matches!(self, Self::NonReplicated | Self::Logout | Self::DeleteSegments | Self::SendMessages)
+    }
+
+    /// Whether the control plane proposes it by itself.
+    #[must_use]
+    pub const fn is_proposed_by_cluster(self) -> bool {
+        matches!(self, Self::CreateRoot)
     }
 }

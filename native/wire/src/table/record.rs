@@ -69,6 +69,9 @@ coded! {
         /// Adopt segments into a partition of a shard. Body: group (u64), bytes of the swap (u32), the swap, the whole
         /// path of the directory with the files.
         Adopt = 9, "adopt";
+        /// Puts an operation of the cluster itself into the metadata's log, if that takes it now. Body: operation (u8), its
+        /// body.
+        Propose = 10, "propose";
     }
 }
 

@@ -15,6 +15,7 @@ use ng_wire::table::event::{Event, EventRow};
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::exit_status::ExitStatus;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
+use ng_wire::table::limit::LIMITS;
 use ng_wire::table::memory_part::MemoryPart;
 use ng_wire::table::metric::{CELLS, Metric};
 use ng_wire::table::operation::Operation;
@@ -23,6 +24,7 @@ use ng_wire::table::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag}
 use ng_wire::table::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
 use ng_wire::table::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
 use ng_wire::table::request_class::RequestClass;
+use ng_wire::table::row::{FieldKind, UserFields, UserStatus};
 use ng_wire::table::segment_codec::{Column, Halt, Place, Stop};
 use ng_wire::table::segment_order::{AdoptionEnd, CutEnd};
 use ng_wire::table::topic_option::{DefaultValue, TOPIC_OPTIONS, TopicOption, ValueKind};
@@ -37,7 +39,7 @@ Generated from the tables of `native/wire` by `make generate`: change them there
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 "#;
 
@@ -140,7 +142,11 @@ fn twin() -> String {
     twin.push_str(&format!("TABLES_DIGEST: Final = 0x{:016X}\n", digest()));
     twin.push_str(&format!("PROTOCOL_VERSION: Final = {}\n", version::MAX.packed()));
     twin.push_str(&format!("METRIC_CELLS: Final = {CELLS}\n"));
+    for limit in LIMITS {
+        twin.push_str(&format!("{}: Final = {}\n\"\"\"{}\"\"\"\n", limit.name, limit.value, limit.sentence));
+    }
     put_enums(&mut twin);
+    put_user_fields(&mut twin);
     twin.push_str(ROW_CLASSES);
     put_rows(&mut twin, "COMMANDS", "CommandRow", Command::ALL.iter().map(command_row));
     put_rows(&mut twin, "REQUIREMENTS", "RequirementRow", Requirement::ALL.iter().map(requirement_row));
@@ -211,6 +217,8 @@ fn put_enums(into: &mut String) {
     put_enum!(into, Place, "The buffers of an arena, by their numbers.");
     put_enum!(into, Stop, "Why a call that reads batches ended.");
     put_enum!(into, Halt, "Why a comparison of slices with the whole segment ended.");
+    put_enum!(into, UserStatus, "Whether a user may log in.");
+    put_enum!(into, FieldKind, "How a field of a row lies in its bytes.");
     let kinds: Vec<_> = ValueKind::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
     let kinds = kinds.iter().map(|(code, name)| (*code, name.as_str(), ""));
     put_class(
@@ -219,6 +227,25 @@ fn put_enums(into: &mut String) {
         "The kinds that options are stored in; a client may send others.",
         kinds,
     );
+}
+
+/// Appends the fields of a user's row, as a tuple with names and as the kinds of its elements.
+fn put_user_fields(into: &mut String) {
+    into.push_str(&format!("\n\nclass UserFields(NamedTuple):\n    \"\"\"{}\"\"\"\n\n", UserFields::SUMMARY));
+    for field in UserFields::FIELDS {
+        let kind = match field.kind {
+            FieldKind::U64 => "int",
+            FieldKind::UserStatus => "UserStatus",
+            FieldKind::Name8 => "str",
+            FieldKind::Bytes32 => "bytes",
+        };
+        into.push_str(&format!("    {}: {kind}\n", field.name));
+        put_sentence(into, field.sentence);
+    }
+    into.push('\n');
+    let kinds = UserFields::FIELDS.iter();
+    let kinds = kinds.map(|field| word(format_args!("FieldKind.{}", constant(field.kind.name()))));
+    put_rows(into, "USER_FIELD_KINDS", "FieldKind", kinds);
 }
 
 /// Appends an enum, whose head names its base; a row is its code, its name and, if it needs one, its sentence.

@@ -1,8 +1,7 @@
-//! Sends back what it receives, over a backend's driver and nothing else: the floor under every request a
-//! shard answers.
+//! Echoes received bytes with only a backend's driver: the lower bound of the cost of any request.
 //!
-//! `bare_echo BACKEND CPU` serves on a free port, which it prints, until its standard input ends. One thread, pinned to
-//! the CPU as a shard is, with the limits of a shard.
+//! `bare_echo BACKEND CPU` serves on a free port, which it prints, until its standard input ends. It has one
+//! thread, pinned to the CPU like a shard, with the limits of a shard.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -15,10 +14,10 @@ use ng_io::{
 
 const ACCEPT: Token = Token(u64::MAX);
 
-/// As a shard begins a connection's receive buffer.
+/// Initial receive buffer of a connection, as in a shard.
 const BUFFER_BYTES: usize = 1024;
 
-/// More than any load of ours opens at once.
+/// Higher than the connections of any of our load tests.
 const CONNECTIONS_MAX: usize = 4096;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,13 +25,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let backend = arguments.next().ok_or("which backend?")?;
     let cpu = arguments.next().ok_or("which CPU?")?.parse()?;
     match backend.as_str() {
-        "posix" => serve_until_told(&PosixEnvironment, cpu),
-        "uring" => serve_until_told(&UringEnvironment, cpu),
-        other => Err(format!("no backend is called {other}").into()),
+        "posix" => serve_until_input_ends(&PosixEnvironment, cpu),
+        "uring" => serve_until_input_ends(&UringEnvironment, cpu),
+        other => Err(format!("unknown backend {other}").into()),
     }
 }
 
-fn serve_until_told<E: Environment>(environment: &E, cpu: usize) -> Result<(), Box<dyn Error>> {
+fn serve_until_input_ends<E: Environment>(environment: &E, cpu: usize) -> Result<(), Box<dyn Error>> {
     let listener = environment.bind_stream((Ipv4Addr::LOCALHOST, 0).into(), 4096)?;
     let address = listener.local_address()?;
     let there = environment.clone();
@@ -43,7 +42,7 @@ fn serve_until_told<E: Environment>(environment: &E, cpu: usize) -> Result<(), B
     Ok(())
 }
 
-/// The body of the serving thread; the end of the process is its end.
+/// Body of the serving thread; it runs until the process ends.
 fn serve<E: Environment>(environment: &E, listener: Listener) {
     let limits = DriverLimits { operations_max: 2 * CONNECTIONS_MAX, handles_max: 2 * CONNECTIONS_MAX };
     let mut driver = environment.driver(limits).expect("the backend is present");
@@ -59,11 +58,11 @@ fn serve<E: Environment>(environment: &E, listener: Listener) {
     }
 }
 
-/// The connections, each of which has exactly one operation under way.
+/// The connections; each has exactly one operation in progress.
 struct Echo<D: Driver> {
     driver: D,
     listener: Handle,
-    /// By token.
+    /// Sockets by token.
     sockets: Vec<Option<Handle>>,
     free: Vec<usize>,
 }

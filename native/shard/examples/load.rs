@@ -1,17 +1,17 @@
-//! Asks servers for the same thing again and again, in turns, and tells how long it took and what it cost
-//! them.
+//! Sends the same request to servers repeatedly, in turns, and reports its latency and their CPU time.
 //!
 //! ```text
 //! load kept|fresh CONNECTIONS BLOCKS ROUNDS HELLO PING TARGET...
 //! ```
 //!
-//! A round writes the frame in the file PING on every connection and then reads every answer; it is as long
-//! as its frame.
-//! `kept` opens the connections once and begins each with the frame in HELLO, whose answer says its own length; `fresh`
-//! opens them in every round and closes them after their answer. Each target, `ADDRESS/PID`, has ROUNDS
-//! rounds in each block, and BLOCKS blocks alternate between the targets, after one that warms up and does
-//! not count. The result is a line of JSON for each target: the rounds' 50th and 99th percentile, the time of
-//! all blocks and the CPU time that the process spent in them, in nanoseconds.
+//! A round writes the frame in the file PING on every connection, then reads every answer, which must have
+//! the length of the frame. `kept` opens the connections once and begins each with the frame in HELLO, whose
+//! answer contains its own length; `fresh` opens them in every round and closes them after their answer.
+//!
+//! Each target, `ADDRESS/PID`, has ROUNDS rounds in each block, and BLOCKS blocks alternate between the
+//! targets. A first block warms up and is not counted. The result is a line of JSON per target: the 50th and
+//! 99th percentile of the rounds, the time of all blocks, and the CPU time that the process spent in them, in
+//! nanoseconds.
 
 use std::error::Error;
 use std::fs;
@@ -20,7 +20,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Where a frame's length is in its header.
+/// Position of the length in a frame's header.
 const SIZE_AT: usize = 48;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -49,14 +49,14 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What every block does.
+/// Parameters of a block.
 struct Load {
     rounds: usize,
     connections: usize,
     ping: Vec<u8>,
 }
 
-/// One server and what was measured of it.
+/// One server and its measurements.
 struct Target {
     address: SocketAddr,
     tasks: PathBuf,
@@ -117,7 +117,7 @@ impl Target {
         Ok(())
     }
 
-    /// Time that the threads of the process were on a CPU.
+    /// CPU time of the threads of the process.
     fn cpu(&self) -> Outcome<u64> {
         let mut nanos = 0;
         for task in fs::read_dir(&self.tasks)? {

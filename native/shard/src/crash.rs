@@ -1,4 +1,4 @@
-//! The end of a process that cannot go on: one line, one file, one status.
+//! Ends a process that cannot continue: one line, one file, one exit status.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,26 +7,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ng_wire::table::exit_status::ExitStatus;
 
-/// Where crashes of this process are recorded.
+/// The file in which crashes of this process are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrashSite {
     file: PathBuf,
 }
 
 impl CrashSite {
-    /// Leaves the reason of a crash in `file`.
+    /// Records crashes in `file`.
     pub fn new(file: &Path) -> Self {
         Self { file: file.to_owned() }
     }
 
-    /// Ends the process at once: no destructor, no exit hook runs. Recovery after a crash is the tested path;
-    /// an orderly stop of a process in an unknown state is not.
+    /// Ends the process at once, without destructors or exit hooks. Recovery after a crash is the tested
+    /// path; an orderly stop from an unknown state is not.
     pub fn end_process(&self, status: ExitStatus, thread: &str, reason: &str) -> ! {
         self.record(status, thread, reason);
         ng_io::exit::exit_now(i32::from(status.code()))
     }
 
-    /// Writes the line and the file. Neither may fail the crash: what cannot be written is lost.
+    /// Writes the line and the file. Their errors are ignored, because they must not prevent the end.
     pub fn record(&self, status: ExitStatus, thread: &str, reason: &str) {
         let line = format!("server-ng: fatal: {thread}: {reason} (exit status {})\n", status.code());
         std::io::stderr().write_all(line.as_bytes()).ok();
@@ -34,7 +34,7 @@ impl CrashSite {
     }
 }
 
-/// The file's content.
+/// Contents of the file.
 fn describe(status: ExitStatus, thread: &str, reason: &str) -> String {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
     let mut json = format!("{{\"status\": {}, \"name\": ", status.code());

@@ -1,6 +1,6 @@
-//! The data directory of a node as its start sees it: founded when there is none, then opened shard by shard.
+//! Opens the data directory at a start: founds it if there is none, then opens it shard by shard.
 //!
-//! Everything here waits for the disk, which no shard has begun to turn for.
+//! These functions wait for the disk. That is allowed because no shard turns yet.
 
 use std::time::Duration;
 
@@ -33,21 +33,21 @@ use crate::metadata::MetadataPlane;
 /// The log of a shard of this process.
 pub type NodeLog<E> = ShardLog<E, MetadataPlane>;
 
-/// Tokens of the log's operations. Connections never have them: their generations stay far below.
+/// First token of the log's operations. No connection has such a token, because their generations are far
+/// lower.
 const JOURNAL_TOKEN: u64 = u64::MAX - 4096;
 const LOG_TOKEN: u64 = JOURNAL_TOKEN + JOURNAL_TOKENS;
 
-/// What a journal file has beyond two of the largest bodies: headers, directories, padding to pages.
+/// Bytes of a journal file in addition to two of the largest bodies: headers, directories, padding to pages.
 const JOURNAL_FILE_ROOM: u64 = 64 * 1024;
 
-/// Segments that a shard keeps open.
+/// Maximum open segment files per shard.
 const SEGMENTS_OPEN: usize = 64;
 
-/// Plans of a shard's store under way at a time.
+/// Maximum concurrent plans of a shard's store.
 const STORE_LANES: u32 = 4;
 
-/// Descriptors that the log passes through besides the files that stay open, and operations besides one for
-/// each.
+/// Descriptors and operations for short-lived files, in addition to those of files that stay open.
 const PASSING: usize = 32;
 
 /// A founded data directory, before its shards are opened.
@@ -61,12 +61,12 @@ pub struct Directory<E: Environment> {
     pace: LogPace,
     #[cfg(feature = "plants")]
     plant: Option<ng_control::plant::Plant>,
-    /// One for each shard, another in each life of the node, never zero.
+    /// One nonce per shard; never zero, and different in each run of the node.
     nonces: Vec<u64>,
 }
 
 impl<E: Environment> Directory<E> {
-    /// Finds the directory that the settings name, and founds it if there is none.
+    /// Finds the directory in the settings, and founds it if there is none.
     pub fn find(environment: &E, settings: &Settings, tell: impl Fn(&str)) -> Result<Self, Ending> {
         let kept = storage_settings(settings);
         let storage =
@@ -100,13 +100,12 @@ impl<E: Environment> Directory<E> {
         })
     }
 
-    /// Where everything lies.
+    /// Paths of the data directory.
     pub const fn home(&self) -> &Home {
         self.storage.home()
     }
 
-    /// Opens one shard with the driver of its thread, on which nothing else is under way, and recovers its
-    /// log.
+    /// Opens one shard and recovers its log. The driver must have no other operation in progress.
     pub fn open_log(&self, driver: &mut E::Driver, shard: ShardId) -> Result<NodeLog<E>, Ending> {
         let opened = self.storage.open_shard(driver, &self.layout, u32::from(shard.0))?;
         let metadata =
@@ -150,7 +149,8 @@ impl<E: Environment> Directory<E> {
                 .then_some((METADATA, FIRST_EPOCH))
                 .into_iter()
                 .collect(),
-            // A node of its own has refused whatever its journal lost: a group that is not in it never was.
+            // A node without others refuses to start after any journal loss, so a missing group never
+            // existed.
             founding: true,
             nonce: self.nonces[shard.index()],
             metadata: MetadataPlane::new(slots as usize),
@@ -172,9 +172,9 @@ impl<E: Environment> Directory<E> {
     }
 }
 
-/// What a log asks of the driver of its shard, besides what the connections ask.
+/// Limits that the log adds to those of the connections.
 pub fn driver_limits(settings: &Settings) -> DriverLimits {
-    // A change of the shard count may have left more files than the settings allow to grow to.
+    // After a change of the shard count there may be more files than the settings allow.
     let files = settings.engine.journal_files_max.max(JOURNAL_FILES_MAX) as usize + SEGMENTS_OPEN;
     DriverLimits { operations_max: 2 * PASSING, handles_max: files + PASSING }
 }
@@ -248,7 +248,7 @@ fn low_half(number: u128) -> u64 {
     u64::try_from(number & u128::from(u64::MAX)).unwrap_or_default()
 }
 
-/// Numbers that no other node, and no other life of this one, has.
+/// Random numbers that differ from those of other nodes and of other runs of this one.
 fn random_numbers<E: Environment>(environment: &E, count: usize) -> Result<Vec<u128>, Ending> {
     let mut bytes = vec![0; 16 * count];
     environment.random(&mut bytes).map_err(|error: IoError| {

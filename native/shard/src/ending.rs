@@ -1,4 +1,5 @@
-//! Why a node does not start, or cannot go on: a sentence for the operator, and the status that goes with it.
+//! Reasons for which a node does not start or cannot continue: a sentence for the operator and an exit
+//! status.
 
 use std::path::Path;
 
@@ -8,18 +9,18 @@ use ng_storage::boot::BootError;
 use ng_wire::table::exit_status::ExitStatus;
 use thiserror::Error;
 
-/// The end of a process that nobody asked to stop.
+/// The unplanned end of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct Ending {
-    /// What the process exits with.
+    /// Exit status of the process.
     pub status: ExitStatus,
-    /// What happened, to which file, and what helps.
+    /// Cause, file and remedy.
     pub reason: String,
 }
 
 impl Ending {
-    /// An end for a reason.
+    /// An end with this status and reason.
     pub fn new(status: ExitStatus, reason: impl Into<String>) -> Self {
         Self { status, reason: reason.into() }
     }
@@ -40,15 +41,14 @@ impl From<BootError> for Ending {
     }
 }
 
-/// The keys that an operator knows the constants of a directory by, with the names that the superblock has
-/// for them.
+/// Names of constants in the superblock, with the settings keys that operators know.
 const GENESIS_KEYS: [(&str, &str); 3] = [
     ("frame bytes max", "message_bus.max_message_size"),
     ("client table slots", "metadata.clients_table_max"),
     ("consumer offsets max", "partition.consumer_offsets_max"),
 ];
 
-/// What to do about a constant that an operator can set.
+/// The remedy for a constant that an operator can set.
 fn genesis_sentence(error: &BootError) -> Option<String> {
     let BootError::Genesis { path, field, recorded, configured } = error else { return None };
     let (_, key) = GENESIS_KEYS.iter().find(|(name, _)| name == field)?;
@@ -60,13 +60,13 @@ fn genesis_sentence(error: &BootError) -> Option<String> {
 }
 
 impl Ending {
-    /// The log of a shard did not start; `state` is the file of its metadata.
+    /// The end for a log that did not start; `state` is the file of its metadata.
     pub fn of_log(refusal: &LogRefusal, state: &Path) -> Self {
         match refusal {
             LogRefusal::State(group) => {
                 let reason = format!(
-                    "{}: not the state of group {group:016x} that the manifest names. Restore the data directory from a copy \
-                     that was made while the server was stopped",
+                    "{}: not the state of group {group:016x} in the manifest. Restore the data directory from a copy \
+                     of a stopped server",
                     state.display()
                 );
                 Self::new(ExitStatus::DamagedData, reason)
@@ -81,7 +81,7 @@ impl From<Fatal> for Ending {
         match fatal {
             Fatal::Write { file, error } => {
                 let reason = format!(
-                    "{file}: {error}. What it holds is known only after a new start; mend the disk before that"
+                    "{file}: {error}. Its contents are undefined until recovery. Fix the disk, then restart"
                 );
                 Self::new(ExitStatus::JournalIo, reason)
             }
@@ -105,7 +105,7 @@ impl From<Fatal> for Ending {
             ),
             Fatal::Diverged { group, op } => {
                 let reason = format!(
-                    "what was executed as op {} of group {group:016x} is not what was committed",
+                    "op {} of group {group:016x} as executed here differs from the committed one",
                     op.0
                 );
                 Self::new(ExitStatus::InternalFault, reason)

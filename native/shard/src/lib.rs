@@ -1,8 +1,8 @@
-//! The shards of a node: one pinned thread each, joined by mailboxes, watched by a supervisor.
+//! The shards of a node: one pinned thread each, connected by mailboxes and watched by a supervisor.
 //!
-//! A shard is a value ([`turn::Shard`]) whose `turn(now)` takes what happened since the last one and never
-//! waits; [`thread`] turns it until it is told to stop. Nothing here knows which operating system, or which
-//! simulation, is underneath: that is the [`ng_io::Environment`].
+//! A shard is a value ([`turn::Shard`]) whose `turn(now)` handles everything that happened since the last
+//! turn and never waits; [`thread`] calls it until the node stops. No code here knows the operating system,
+//! because all I/O is behind [`ng_io::Environment`]; so a simulation can run whole shards.
 
 #![forbid(unsafe_code)]
 

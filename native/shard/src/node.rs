@@ -29,7 +29,7 @@ use crate::supervisor::{self, ShardThreads};
 use crate::thread::ShardSetup;
 use crate::trash::TrashLink;
 
-/// A node that was opened: its listener is bound and its rings exist; its threads come with [`start`].
+/// An opened node: its listener is bound and its rings exist. [`start`] starts its threads.
 #[derive(Debug)]
 pub struct Node {
     shared: Arc<NodeShared>,
@@ -37,45 +37,45 @@ pub struct Node {
     settings: Settings,
 }
 
-/// What the shards, the supervisor and the boundary share.
+/// State shared by the shards, the supervisor and the boundary to Python.
 #[derive(Debug)]
 pub struct NodeShared {
     /// Facts of this run.
     pub facts: Arc<NodeFacts>,
-    /// Every shard's figures, by shard.
+    /// Metrics of all shards, by shard number.
     pub rows: Vec<Arc<MetricsRow>>,
-    /// How the stop goes.
+    /// Progress of the stop.
     pub stopping: Arc<Stopping>,
-    /// Every shard's doorbell, once all shards have one.
+    /// Doorbells of all shards, once they exist.
     pub bells: OnceLock<Vec<Arc<ShardBell>>>,
-    /// Records for Python that do not come from a shard.
+    /// Records of the supervisor for Python.
     pub notices: Arc<Notices>,
-    /// Wakes Python.
+    /// Python's doorbell.
     pub python_bell: Arc<PythonBell>,
-    /// The way to the thread that empties the trash.
+    /// Link to the thread that empties the trash.
     pub trash: Arc<TrashLink>,
-    /// When Python last drained its records, in nanoseconds; zero before the first time.
+    /// Time at which Python last drained its records, in nanoseconds; zero before the first time.
     python_beat: AtomicU64,
     stage: Mutex<Stage>,
     stage_changed: Condvar,
     drain_timeout: Duration,
 }
 
-/// How far a node is in its life.
+/// Stage in the life of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// No thread runs.
     Opened,
-    /// The supervisor is at work.
+    /// The supervisor runs.
     Running,
-    /// Every thread has ended.
+    /// All threads have ended.
     Stopped {
-        /// Whether all of them ended in order.
+        /// All of them ended in order.
         in_order: bool,
     },
 }
 
-/// Opens a node: makes everything that does not need a thread. Python's ends of the rings come with it.
+/// Opens a node: makes everything that needs no thread. Also returns Python's ends of the rings.
 pub fn open<E: Environment>(
     environment: &E,
     settings: Settings,
@@ -187,24 +187,25 @@ fn registry_limits(settings: &Settings) -> RegistryLimits {
     }
 }
 
-/// Any shard may come to hold most of the connections, for clients do not leave as evenly as they are dealt.
-/// Unauthenticated are dealt in turn and short-lived: each shard has its part of them.
+/// Any shard may hold most of the connections, because clients do not disconnect as evenly as they are
+/// distributed. Unauthenticated connections are short-lived and distributed in turn, so each shard gets an
+/// equal share of their limit.
 fn table_limits(settings: &Settings) -> Limits {
     Limits {
         connections_max: settings.engine.connections_max,
         strangers_max: settings.engine.strangers_max.div_ceil(settings.engine.shard_cpus.len()),
         frame_bytes_max: settings.engine.frame_bytes_max,
-        // A batch can then be written to the journal from where it was received.
+        // The journal can then write a batch from the buffer in which it was received.
         kept_front: BODY_FRONT,
         frame_time: settings.engine.frame_time,
         send_timeout: settings.engine.send_timeout,
         frame_memory_max: settings.memory().connections,
-        // The other half is for what was read for polls and written to segments.
+        // The other half is for buffers of poll reads and segment writes.
         spare_memory_max: settings.memory().spares / 2,
     }
 }
 
-/// Starts the threads of a node and returns at once; how it went arrives as a record.
+/// Starts the threads of a node and returns at once; the outcome arrives as a record.
 pub fn start<E: Environment>(environment: &E, node: Node) -> Result<(), IoError> {
     let Node { shared, setups, settings } = node;
     shared.set_stage(Stage::Running);
@@ -216,14 +217,14 @@ pub fn start<E: Environment>(environment: &E, node: Node) -> Result<(), IoError>
 }
 
 impl Node {
-    /// What its shards are made from.
+    /// The parts from which its shards are made.
     pub(crate) fn into_parts(self) -> (Arc<NodeShared>, Settings, Vec<ShardSetup>) {
         (self.shared, self.settings, self.setups)
     }
 }
 
 impl NodeShared {
-    /// Begins an orderly stop; further calls change nothing.
+    /// Begins an orderly stop; later calls have no effect.
     pub fn stop(&self, now: Instant) {
         self.stopping.begin(now + self.drain_timeout);
         self.ring_all();
@@ -235,7 +236,7 @@ impl NodeShared {
         }
     }
 
-    /// Waits until every thread has ended, at most `timeout`. `None` means that some have not.
+    /// Waits until all threads have ended, for at most `timeout`. `None` means that some still run.
     pub fn join(&self, timeout: Duration) -> Option<Stage> {
         let stage = self.stage();
         let (stage, waited) = self
@@ -254,12 +255,12 @@ impl NodeShared {
         self.stage_changed.notify_all();
     }
 
-    /// Python lives: it drained its records at `now`.
+    /// Records that Python drained its records at `now`, as a sign of life.
     pub fn python_beats(&self, now: Instant) {
         self.python_beat.store(now.as_nanos().max(1), Ordering::Relaxed);
     }
 
-    /// When Python last gave a sign of life; `since` if it never did.
+    /// Last sign of life of Python; `since` if there was none.
     pub(crate) fn last_python_beat(&self, since: Instant) -> Instant {
         match self.python_beat.load(Ordering::Relaxed) {
             0 => since,

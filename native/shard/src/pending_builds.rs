@@ -1,4 +1,4 @@
-//! Orders to build partitions that a shard has carried out and whose groups are not ready yet.
+//! Reconcile operations that a shard has executed and whose groups are not ready yet.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,43 +7,43 @@ use ng_control::reconcile_order::ReconcileAnswers;
 use ng_io::Instant;
 use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 
-/// The control plane sends a shard no further orders before it has all answers. So a group that does not
-/// become ready is reported as failed, after no group was ordered or became ready for so long: a group on a
-/// disk that does not answer must not delay others for good, and a start that opens thousands of groups must
-/// not report those that still wait for their turn.
+/// Time without progress after which pending operations fail. The control plane sends a shard no further
+/// operations before it has all answers, so a group on a disk that does not respond must not delay others
+/// forever. Each new or ready group restarts the time, because a start that opens thousands of groups must
+/// not report those that still wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// One order for a group at a time: the control plane orders the next step when it has the answer to the
-/// last.
+/// Pending operations, at most one per group, because the control plane sends the next step after the answer
+/// to the last.
 #[derive(Debug, Default)]
 pub struct PendingBuilds {
-    /// For each group the pass and the kind of its order.
+    /// Pass and kind of the operation, by group.
     orders: BTreeMap<u64, (u64, ReconcileKind)>,
-    /// When a group was ordered, or became ready, last.
+    /// Time of the last new or ready group.
     moved_at: Option<Instant>,
 }
 
 impl PendingBuilds {
-    /// Takes an order.
+    /// Adds an operation.
     pub fn add(&mut self, group: u64, pass: u64, kind: ReconcileKind, now: Instant) {
         self.orders.insert(group, (pass, kind));
         self.moved_at = Some(now);
     }
 
-    /// Takes out the orders whose groups are ready, and all others once they have failed; returns the answers
-    /// of each pass. A group whose order failed goes on opening, and is looked at again with the next order
-    /// for it.
+    /// Removes the operations whose groups are ready, and after the deadline all others as failed. Returns the
+    /// answers of each pass. A group whose operation failed continues to open, and the next operation for it
+    /// checks it again.
     pub fn settle(
         &mut self,
         now: Instant,
         mut is_ready: impl FnMut(u64, ReconcileKind) -> bool,
     ) -> BTreeMap<u64, ReconcileAnswers> {
-        let mut told: BTreeMap<u64, ReconcileAnswers> = BTreeMap::new();
+        let mut answers: BTreeMap<u64, ReconcileAnswers> = BTreeMap::new();
         let before = self.orders.len();
         self.orders.retain(|group, (pass, kind)| {
             let ready = is_ready(*group, *kind);
             if ready {
-                told.entry(*pass).or_default().add(*kind, *group, ReconcileOutcome::Done);
+                answers.entry(*pass).or_default().add(*kind, *group, ReconcileOutcome::Done);
             }
             !ready
         });
@@ -52,13 +52,13 @@ impl PendingBuilds {
         }
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             for (group, (pass, kind)) in std::mem::take(&mut self.orders) {
-                told.entry(pass).or_default().add(kind, group, ReconcileOutcome::Failed);
+                answers.entry(pass).or_default().add(kind, group, ReconcileOutcome::Failed);
             }
         }
-        told
+        answers
     }
 
-    /// When the orders that are left have failed.
+    /// Time at which the remaining operations fail.
     pub fn deadline(&self) -> Option<Instant> {
         self.moved_at.filter(|_| !self.orders.is_empty()).map(|at| at + PATIENCE)
     }
@@ -84,13 +84,13 @@ mod tests {
         assert_eq!(pending.deadline(), None);
         (1..=3).for_each(|group| pending.add(group, 7, KIND, START));
         let later = START + SECOND;
-        let told = pending.settle(later, |group, _| group == 2);
-        assert_eq!(told, BTreeMap::from([(7, answers(&[(2, ReconcileOutcome::Done)]))]));
+        let settled = pending.settle(later, |group, _| group == 2);
+        assert_eq!(settled, BTreeMap::from([(7, answers(&[(2, ReconcileOutcome::Done)]))]));
         assert_eq!(pending.deadline(), Some(later + PATIENCE), "one became ready");
         assert!(pending.settle(START + PATIENCE, |_, _| false).is_empty());
-        let told = pending.settle(later + PATIENCE, |_, _| false);
+        let settled = pending.settle(later + PATIENCE, |_, _| false);
         assert_eq!(
-            told,
+            settled,
             BTreeMap::from([(7, answers(&[(1, ReconcileOutcome::Failed), (3, ReconcileOutcome::Failed)]))])
         );
         assert_eq!(pending.deadline(), None);
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(pending.settle(START + PATIENCE, |_, _| false).len(), 1);
         pending.add(1, 8, KIND, START + PATIENCE * 2);
         assert!(pending.settle(START + PATIENCE * 2 + SECOND, |_, _| false).is_empty());
-        let told = pending.settle(START + PATIENCE * 2 + SECOND, |_, _| true);
-        assert_eq!(told, BTreeMap::from([(8, answers(&[(1, ReconcileOutcome::Done)]))]));
+        let settled = pending.settle(START + PATIENCE * 2 + SECOND, |_, _| true);
+        assert_eq!(settled, BTreeMap::from([(8, answers(&[(1, ReconcileOutcome::Done)]))]));
     }
 }

@@ -1,4 +1,4 @@
-//! The other end of the engine: what Python reads, writes and is woken by.
+//! The end of the engine that Python uses: records, events and the doorbell.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -22,22 +22,22 @@ use crate::metadata::proposal;
 use crate::node::NodeShared;
 use crate::turn::login_verdict;
 
-/// Python's doorbell: the eventfd its event loop watches.
+/// Python's doorbell: the eventfd in its event loop.
 pub type PythonBell = Doorbell<Eventfd>;
 
-/// An eventfd that is rung by writing to it and read by Python.
+/// An eventfd. The engine writes to ring it, and Python reads it.
 #[derive(Debug)]
 pub struct Eventfd(OwnedFd);
 
 impl Eventfd {
-    /// A new one, not rung.
+    /// A new eventfd, not rung.
     pub fn new() -> Result<Self, IoError> {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map(Self)
             .map_err(|errno| IoError::new("eventfd", errno.raw_os_error()))
     }
 
-    /// For the event loop.
+    /// Descriptor for the event loop.
     pub fn raw(&self) -> RawFd {
         self.0.as_raw_fd()
     }
@@ -45,24 +45,24 @@ impl Eventfd {
 
 impl Wake for Eventfd {
     fn wake(&self) {
-        // Fails only when the counter is at its maximum, and then the reader is awake already.
+        // Fails only if the counter is at its maximum; then the reader is already awake.
         rustix::io::write(&self.0, &1u64.to_ne_bytes()).ok();
     }
 }
 
-/// Records of the supervisor. They are few and must not be lost, whatever state a ring is in.
+/// Records of the supervisor. They are few, and a full ring must not lose them.
 #[derive(Debug, Default)]
 pub struct Notices(Mutex<VecDeque<Vec<u8>>>);
 
 impl Notices {
-    /// Files a record.
+    /// Adds a record.
     pub fn push(&self, record: &Record<'_>) {
         let mut bytes = Vec::new();
         record.write(&mut bytes);
         self.push_bytes(bytes);
     }
 
-    /// Files the bytes of a record.
+    /// Adds the bytes of a record.
     pub fn push_bytes(&self, bytes: Vec<u8>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(bytes);
     }
@@ -84,10 +84,10 @@ impl Notices {
     }
 }
 
-/// Why a submission was not taken.
+/// Reason why a submission was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubmitError {
-    /// The bytes are not whole records of known kinds with well-formed bodies. Nothing was taken.
+    /// The bytes are not whole records of known kinds with well-formed bodies. None was taken.
     Malformed,
     /// The ring has no room for the next record.
     Busy {
@@ -99,22 +99,22 @@ pub enum SubmitError {
 /// Python's ends of the rings. One thread uses it at a time.
 #[derive(Debug)]
 pub struct Port {
-    /// From the first shard.
+    /// Records from shard 0.
     pub records: RecordReader,
-    /// To the first shard.
+    /// Records to shard 0.
     pub submissions: RecordWriter,
-    /// From every shard, by shard.
+    /// Events of all shards, by shard number.
     pub events: Vec<Consumer<LoggedEvent>>,
-    /// From the supervisor.
+    /// Records of the supervisor.
     pub notices: Arc<Notices>,
-    /// Wakes Python.
+    /// Python's doorbell.
     pub bell: Arc<PythonBell>,
-    /// Where the shards' doorbells are, once there are any.
+    /// Shared state of the node, with the shards' doorbells.
     pub node: Arc<NodeShared>,
 }
 
 impl Port {
-    /// Fills `out` with whole records, up to `capacity` bytes. Once everything is drained, the next record
+    /// Fills `out` with whole records, up to `capacity` bytes. After everything is drained, the next record
     /// rings the bell.
     pub fn drain(&mut self, out: &mut Vec<u8>, capacity: usize) -> Drained {
         self.bell.awake();
@@ -151,7 +151,7 @@ impl Port {
         Drained::Empty
     }
 
-    /// Takes records for the first shard and wakes it.
+    /// Takes records for shard 0 and wakes it.
     pub fn submit(&mut self, bytes: &[u8]) -> Result<(), SubmitError> {
         if !are_well_formed(bytes) {
             return Err(SubmitError::Malformed);
@@ -164,7 +164,7 @@ impl Port {
     }
 }
 
-/// A `NativeEvent` record.
+/// Encodes a `NativeEvent` record.
 pub fn event_bytes(shard: u16, event: &LoggedEvent) -> Vec<u8> {
     let mut body = Vec::with_capacity(26);
     put_u16(&mut body, event.event.code());
@@ -176,7 +176,7 @@ pub fn event_bytes(shard: u16, event: &LoggedEvent) -> Vec<u8> {
     out
 }
 
-/// Whether bytes are whole records that the first shard can obey without looking back.
+/// Returns true if the bytes are whole records that shard 0 can execute without further checks.
 fn are_well_formed(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let Some((record, rest)) = Record::split(bytes) else { return false };
@@ -207,7 +207,7 @@ fn is_fault(record: &Record<'_>) -> bool {
     ng_mesh::fault::Fault::of(record).is_some()
 }
 
-/// A release knows no faults.
+/// A release build knows no faults.
 #[cfg(not(debug_assertions))]
 const fn is_fault(_record: &Record<'_>) -> bool {
     false

@@ -1,23 +1,23 @@
-//! How a node's stop goes, as its threads see it.
+//! Progress of a node's stop, shared by its threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
 use ng_io::Instant;
 
-/// Shared by the shards and whoever stops them.
+/// Shared by the shards and the caller that stops them.
 #[derive(Debug)]
 pub struct Stopping {
     began: AtomicBool,
-    /// Nanoseconds of the instant from which nothing is waited for any more; written before `began`.
+    /// Nanoseconds of the time at which the stop waits no longer; written before `began`.
     drain_deadline: AtomicU64,
     shards: u16,
     finished: AtomicU16,
-    /// Somebody was owed an answer when time was up.
+    /// A client was owed an answer at the deadline.
     cut: AtomicBool,
 }
 
 impl Stopping {
-    /// Of a node that runs.
+    /// A node that runs.
     pub fn new(shards: u16) -> Self {
         Self {
             began: AtomicBool::new(false),
@@ -28,7 +28,7 @@ impl Stopping {
         }
     }
 
-    /// Begins the stop. The first call's deadline counts.
+    /// Begins the stop. Only the first call sets the deadline.
     pub fn begin(&self, drain_deadline: Instant) {
         let deadline = drain_deadline.as_nanos().max(1);
         let first = self.drain_deadline.compare_exchange(0, deadline, Ordering::Relaxed, Ordering::Relaxed);
@@ -37,32 +37,32 @@ impl Stopping {
         }
     }
 
-    /// Whether the stop has begun.
+    /// The stop has begun.
     pub fn began(&self) -> bool {
         self.began.load(Ordering::Acquire)
     }
 
-    /// When answers still owed are given up. Meaningful once the stop has begun.
+    /// Time at which owed answers are dropped. Valid once the stop has begun.
     pub fn drain_deadline(&self) -> Instant {
         Instant::from_nanos(self.drain_deadline.load(Ordering::Relaxed))
     }
 
-    /// Answers that were owed have been given up.
+    /// Records that owed answers were dropped.
     pub fn cut(&self) {
         self.cut.store(true, Ordering::Relaxed);
     }
 
-    /// Whether every answer was given.
+    /// Every answer was given.
     pub fn was_complete(&self) -> bool {
         !self.cut.load(Ordering::Relaxed)
     }
 
-    /// A shard other than the first has left its loop.
+    /// Records that a shard other than shard 0 has left its loop.
     pub fn finish(&self) {
         self.finished.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether every shard but the first has.
+    /// Every shard other than shard 0 has left its loop.
     pub fn others_finished(&self) -> bool {
         self.finished.load(Ordering::Acquire) + 1 >= self.shards
     }

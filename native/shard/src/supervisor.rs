@@ -1,6 +1,6 @@
-//! The supervisor: starts the shards, watches over them and Python, and joins them.
+//! The supervisor: starts the shards, watches them and Python, and joins them.
 //!
-//! It is a thread of its own because it must be able to say that all others are stuck.
+//! It has a separate thread, because it must be able to report that all others are stuck.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -29,14 +29,13 @@ use crate::thread::{self, Report, ShardSetup};
 use crate::trash::{self, TrashLink};
 use crate::watchdog::LifeSign;
 
-/// How often the supervisor looks. Nothing it decides is in a hurry; half a second costs two wake-ups a
-/// second.
+/// Interval between two checks. None of its decisions is urgent, and more checks would cost more wake-ups.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// A shard turns at least twice a second; one that has not for this long is stuck.
+/// Time without a turn after which a shard counts as stuck. A healthy one turns at least twice per second.
 const SHARD_STALL: Duration = Duration::from_secs(5);
 
-/// Everything the supervisor starts with.
+/// Inputs of the supervisor.
 #[derive(Debug)]
 pub struct ShardThreads<E: Environment> {
     environment: E,
@@ -54,7 +53,7 @@ impl<E: Environment> ShardThreads<E> {
     }
 }
 
-/// The supervisor's thread.
+/// Body of the supervisor's thread.
 pub fn run<E: Environment>(threads: ShardThreads<E>) {
     let ShardThreads { environment, shared, settings, setups, crash } = threads;
     let (sender, reports) = channel();
@@ -79,24 +78,24 @@ pub fn run<E: Environment>(threads: ShardThreads<E>) {
     shared.set_stage(stage);
 }
 
-/// Why not all shards run, and which of them it was.
+/// Reason for which a node did not start, with the shard.
 #[derive(Debug)]
 struct StartFailure {
     shard: ShardId,
     ending: Ending,
 }
 
-/// The threads that run.
+/// The running threads.
 struct Started {
-    /// Of the shards.
+    /// Shard threads.
     handles: Vec<JoinHandle>,
     bells: Vec<Arc<ShardBell>>,
-    /// Empties the trash.
+    /// Thread that empties the trash.
     cleaner: JoinHandle,
 }
 
-/// Finds the data directory and starts every shard, or none: when one fails, those that wait for the
-/// doorbells are told that there will be none, and are joined.
+/// Opens the data directory and starts all shards, or none: if one fails, those that wait for the doorbells
+/// end without them and are joined.
 fn start_all<E: Environment>(
     environment: &E,
     shared: &NodeShared,
@@ -166,8 +165,8 @@ fn start_all<E: Environment>(
     Ok(Started { handles, bells, cleaner })
 }
 
-/// Starts the thread that empties the trash. Its driver is made there; without one the trash stays as it is,
-/// and counts as failing.
+/// Starts the thread that empties the trash. Its driver is made there; if that fails, the trash is not
+/// emptied and counts as failing.
 fn start_cleaner<E: Environment>(
     environment: &E,
     home: Home,
@@ -191,7 +190,7 @@ struct Supervisor<'a, E: Environment> {
 }
 
 impl<E: Environment> Supervisor<'_, E> {
-    /// Watches until every shard has stopped. Returns whether all did so in order and in time.
+    /// Watches until every shard has stopped. Returns true if all stopped in order and in time.
     fn run(mut self, handles: Vec<JoinHandle>) -> bool {
         let mut running = handles.len();
         let mut give_up: Option<Instant> = None;
@@ -211,14 +210,14 @@ impl<E: Environment> Supervisor<'_, E> {
             let now = self.environment.now();
             self.watch.look(self.shared, now, self.environment.wall());
             if self.shared.stopping.began() {
-                // One deadline for all: the wait is bounded by the slowest shard, not by the sum.
+                // One deadline for all shards, so that the slowest bounds the wait and not their sum.
                 let deadline = *give_up
                     .get_or_insert(self.shared.stopping.drain_deadline() + self.settings.engine.join_timeout);
                 if now >= deadline {
                     return false;
                 }
             } else if running < handles.len() || handles.iter().any(JoinHandle::is_finished) {
-                self.end_process("supervisor", "a shard ended although nobody stopped it");
+                self.end_process("supervisor", "a shard ended without a stop");
             }
         }
         let joined = handles.into_iter().all(|handle| handle.join().is_ok());
@@ -230,10 +229,10 @@ impl<E: Environment> Supervisor<'_, E> {
     }
 }
 
-/// Whether everything advances.
+/// Progress of the shards and of Python.
 struct Watch {
     shards: Vec<Advance>,
-    /// How long Python has been silent, once that is too long.
+    /// Length of the current silence of Python, once it is too long.
     python_stall: Option<Duration>,
     stall_dump: Duration,
     stall_max: Duration,
@@ -242,7 +241,7 @@ struct Watch {
     period: Duration,
 }
 
-/// What is known of one shard's progress.
+/// Progress of one shard.
 struct Advance {
     turns: u64,
     seen: Instant,
@@ -274,7 +273,7 @@ impl Watch {
         }
     }
 
-    /// A shard that has stopped need not advance.
+    /// A stopped shard need not advance.
     fn finished(&mut self, shard: ShardId) {
         self.shards[shard.index()].finished = true;
     }
@@ -298,7 +297,8 @@ impl Watch {
         let silence = now - shared.last_python_beat(self.started);
         if silence >= self.stall_dump {
             if self.python_stall.replace(silence).is_none() {
-                // Python cannot log now; its stacks go to stderr, and the event follows when it wakes up.
+                // Python cannot write events now. Its stacks are dumped to stderr, and the event follows when
+                // it wakes up.
                 ng_io::signal::raise_dump_signal();
                 tell(Event::ControlPlaneStalled, [millis(silence), 0]);
             }
@@ -324,15 +324,15 @@ impl NodeShared {
         self.python_bell.ring();
     }
 
-    /// Every shard runs, and has a doorbell.
+    /// Reports that every shard runs and has a doorbell.
     pub(crate) fn tell_started(&self, bells: Vec<Arc<ShardBell>>) {
         self.bells.set(bells).expect("a node is started once");
         self.tell(&Record { kind: ToPython::Started.code(), shard: 0, token: 0, body: &[] });
-        // A stop that came during the start found no bell to ring.
+        // A stop during the start found no doorbell, so they are rung now.
         self.ring_all();
     }
 
-    /// Every shard has stopped.
+    /// Reports that every shard has stopped.
     pub(crate) fn tell_stopped(&self, in_order: bool) {
         self.tell(&Record {
             kind: ToPython::Stopped.code(),

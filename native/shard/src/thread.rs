@@ -1,4 +1,4 @@
-//! The body of a shard thread: make what must be made on the thread, then turn and rest until told to stop.
+//! The body of a shard thread: prepares the shard on its thread, then turns and rests until the node stops.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
@@ -17,38 +17,38 @@ use crate::stopping::Stopping;
 use crate::trash::TrashLink;
 use crate::turn::{ACCEPT_TOKEN, FRAMES_PER_TURN, FirstShard, Pause, Shard, ShardParts};
 
-/// What a shard thread tells the supervisor.
+/// Report of a shard thread to the supervisor.
 #[derive(Debug)]
 pub enum Report {
-    /// Its I/O is made and its log recovered; it waits for the doorbells of all.
+    /// Its I/O is ready and its log recovered; it waits for the doorbells of all shards.
     Ready(ShardId, Waker),
-    /// It could not start, or not go on.
+    /// It could not start or continue.
     Failed(ShardId, Ending),
     /// It has stopped in order.
     Finished(ShardId),
 }
 
-/// What a shard thread is given, except what must be made on it.
+/// Inputs of a shard thread, except those that must be made on it.
 #[derive(Debug)]
 pub struct ShardSetup {
-    /// The handler, which says which shard it is.
+    /// Request handler, which contains the shard's number.
     pub handler: RequestHandler,
-    /// The way to the thread that empties the trash.
+    /// Link to the thread that empties the trash.
     pub trash: Arc<TrashLink>,
-    /// Bounds of the connection table.
+    /// Limits of the connection table.
     pub limits: Limits,
-    /// What the log adds to what the connections ask of the driver.
+    /// Driver limits that the log adds to those of the connections.
     pub log_limits: DriverLimits,
-    /// On the first shard: the listener and what Python submits.
+    /// Listener and records from Python; on shard 0 only.
     pub first: Option<(Listener, RecordReader)>,
-    /// Wakes Python.
+    /// Python's doorbell.
     pub python_bell: Arc<PythonBell>,
-    /// How the node's stop goes.
+    /// Progress of the node's stop.
     pub stopping: Arc<Stopping>,
 }
 
-/// Runs one shard. `bells` delivers every shard's doorbell once all are made; when it hangs up instead, the
-/// start was given up.
+/// Runs one shard. `bells` delivers the doorbells of all shards; if it disconnects instead, the start has
+/// failed elsewhere.
 pub fn run<E: Environment>(
     environment: &E,
     setup: ShardSetup,
@@ -59,7 +59,7 @@ pub fn run<E: Environment>(
     let id = setup.handler.id;
     let stopping = setup.stopping.clone();
     let outcome = prepare(environment, setup, directory).and_then(|prepared| {
-        // The supervisor outlives every shard; were it gone, nobody would be left to tell.
+        // A failed send can be ignored, because the supervisor outlives every shard.
         reports.send(Report::Ready(id, prepared.waker())).ok();
         let Ok(bells) = bells.recv() else { return Ok(()) };
         turn_until_stopped(&mut prepared.into_shard(bells))
@@ -84,7 +84,7 @@ fn turn_until_stopped<E: Environment>(shard: &mut Shard<E>) -> Result<(), Ending
     }
 }
 
-/// A shard that waits for the doorbells of all.
+/// A shard that waits for the doorbells of all shards.
 #[derive(Debug)]
 pub struct Prepared<E: Environment> {
     driver: E::Driver,
@@ -116,10 +116,10 @@ pub fn prepare<E: Environment>(
     Ok(Prepared { driver, log, acceptor, from_python, handler, trash, limits, python_bell, stopping })
 }
 
-/// A connection has one operation in each direction. A closed one keeps its descriptor and its operations
-/// until the next rest, while its successor has begun: twice the table covers both. In one turn the mailboxes
-/// may bring more connections than the table holds, each closed by the next; and the acceptor and the log are
-/// on top.
+/// A connection has one operation in each direction. A closed one keeps its descriptor and operations until
+/// the next rest, when its successor may already exist: twice the table covers both. The mailboxes of one
+/// turn may bring more connections than the table holds, each closed by the next. The acceptor and the log
+/// need the rest.
 fn driver_limits(limits: &Limits, log: &DriverLimits) -> DriverLimits {
     let connections = 2 * limits.connections_max + FRAMES_PER_TURN + 8;
     DriverLimits {
@@ -129,12 +129,12 @@ fn driver_limits(limits: &Limits, log: &DriverLimits) -> DriverLimits {
 }
 
 impl<E: Environment> Prepared<E> {
-    /// Wakes it.
+    /// Waker of the shard's driver.
     pub fn waker(&self) -> Waker {
         self.driver.waker()
     }
 
-    /// The shard, now that all have doorbells.
+    /// The complete shard, with the doorbells of all.
     pub fn into_shard(self, bells: Vec<Arc<ShardBell>>) -> Shard<E> {
         let first = self.acceptor.zip(self.from_python);
         let first = first.map(|(acceptor, from_python)| FirstShard::new(acceptor, from_python));

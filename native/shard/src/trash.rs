@@ -1,4 +1,4 @@
-//! The thread that empties the trash: slowly while the disk has room, as fast as it can when it has not.
+//! The thread that empties the trash: slowly while the disk has room, otherwise as fast as possible.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,16 +7,17 @@ use std::time::Duration;
 use ng_io::{Environment, Instant, IoError};
 use ng_storage::trash::{Emptied, Trash};
 
-/// Between two deletions while there is room: deleting large files takes turns with the writes of messages.
+/// Pause between two deletions while there is room, because deletions of large files compete with writes of
+/// messages.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Until the trash is looked at again after it could not be listed, or after all that is known of it failed.
+/// Time to the next attempt after the trash could not be listed, or all its entries failed.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Less than this part of the disk free means that space is short.
+/// Space is short if less than one part in this many of the disk is free.
 const SHORT_PART: u64 = 10;
 
-/// What the shards and the thread say to each other.
+/// Shared state of the shards and the thread.
 #[derive(Debug, Default)]
 pub struct TrashLink {
     orders: Mutex<Orders>,
@@ -24,48 +25,48 @@ pub struct TrashLink {
     short_shards: AtomicUsize,
     bytes: AtomicU64,
     failing: AtomicU64,
-    /// Number of the last error.
+    /// Errno of the last failure.
     errno: AtomicU64,
 }
 
-/// What the thread has not seen yet.
+/// Requests that the thread has not seen yet.
 #[derive(Debug, Default)]
 struct Orders {
-    /// Entries may have come.
+    /// Entries may have been added.
     news: bool,
-    /// The disk as a whole is nearly full.
+    /// The whole disk is nearly full.
     low: bool,
     ends: bool,
 }
 
-/// How the trash stands.
+/// Figures of the trash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrashFigures {
-    /// Bytes that are still to be deleted.
+    /// Bytes that await deletion.
     pub bytes: u64,
-    /// Entries that could not be deleted when that was last tried.
+    /// Entries whose last deletion failed.
     pub failing: u64,
-    /// Number of the last error.
+    /// Errno of the last failure.
     pub errno: u64,
 }
 
-/// What the thread is to do after it has waited.
+/// Next action of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
-    /// Look what there is.
+    /// List the trash.
     Survey,
-    /// Go on with what is known.
+    /// Continue with the known entries.
     GoOn,
     End,
 }
 
 impl TrashLink {
-    /// Something was moved into the trash.
+    /// Reports that an entry was moved into the trash.
     pub fn entry_came(&self) {
         self.change(|orders| orders.news = true);
     }
 
-    /// A shard waits for space, or waits no more.
+    /// Reports that a shard begins or stops to wait for space.
     pub fn shard_is_short(&self, is_short: bool) {
         if is_short {
             self.short_shards.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +76,7 @@ impl TrashLink {
         self.change(|_| ());
     }
 
-    /// How much of the disk is free.
+    /// Reports the free bytes of the disk.
     pub fn space_sampled(&self, free: u64, total: u64) {
         let low = free < total / SHORT_PART;
         self.change(|orders| orders.low = low);
@@ -86,7 +87,7 @@ impl TrashLink {
         self.change(|orders| orders.ends = true);
     }
 
-    /// How the trash stands.
+    /// Figures of the trash.
     pub fn figures(&self) -> TrashFigures {
         TrashFigures {
             bytes: self.bytes.load(Ordering::Relaxed),
@@ -95,7 +96,7 @@ impl TrashLink {
         }
     }
 
-    /// The thread cannot work.
+    /// Reports that the thread cannot work.
     pub fn gave_up(&self, error: IoError) {
         self.failed(error);
         self.publish(0, 1);
@@ -123,8 +124,8 @@ impl TrashLink {
         orders.low || self.short_shards.load(Ordering::Relaxed) > 0
     }
 
-    /// What there is to do at once, or how long to wait for that at most; a pause between deletions is no
-    /// longer than the room on the disk.
+    /// Returns the next action, or the maximum time to wait for it. While space is short, there is no pause
+    /// between deletions.
     fn look(&self, orders: &mut Orders, rest: Rest) -> Result<Call, Option<Duration>> {
         if orders.ends {
             return Ok(Call::End);
@@ -140,7 +141,7 @@ impl TrashLink {
         }
     }
 
-    /// Waits until there is news, or so long.
+    /// Waits for the next action.
     fn wait(&self, rest: Rest) -> Call {
         let mut orders = self.orders();
         loop {
@@ -162,16 +163,16 @@ impl TrashLink {
     }
 }
 
-/// How long the thread has nothing to do.
+/// Reason and time of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
-    /// Until the next deletion may begin.
+    /// Pause until the next deletion.
     Pause,
     For(Duration),
     ForNews,
 }
 
-/// The thread: empties the trash until it is told to end.
+/// Body of the thread: empties the trash until the node stops.
 pub fn run<E: Environment>(environment: &E, trash: Trash<E>, link: &TrashLink) {
     let mut cleaner = Cleaner::new(trash, environment.now());
     loop {
@@ -182,23 +183,23 @@ pub fn run<E: Environment>(environment: &E, trash: Trash<E>, link: &TrashLink) {
     }
 }
 
-/// What empties the trash, step by step.
+/// Empties the trash step by step.
 #[derive(Debug)]
 pub struct Cleaner<E: Environment> {
     trash: Trash<E>,
-    /// Entries may have come.
+    /// Entries may have been added.
     looks: bool,
     rest: Rest,
     rests_since: Instant,
 }
 
 impl<E: Environment> Cleaner<E> {
-    /// Looks first what a life before has left.
+    /// Begins with a list of the entries that earlier runs left.
     pub fn new(trash: Trash<E>, now: Instant) -> Self {
         Self { trash, looks: true, rest: Rest::For(Duration::ZERO), rests_since: now }
     }
 
-    /// Does the next step if it is due, for a scheduler that does not let it wait.
+    /// Does the next step if it is due. For a scheduler without threads, which does not let it wait.
     pub fn tend(&mut self, now: Instant, link: &TrashLink) {
         let call = link.look(&mut link.orders(), self.rest);
         match call {
@@ -250,11 +251,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_comes_before_news_and_news_before_a_pause() {
+    fn the_end_precedes_a_survey_and_a_survey_a_pause() {
         let link = TrashLink::default();
         link.entry_came();
         assert_eq!(link.wait(Rest::ForNews), Call::Survey);
-        assert_eq!(link.wait(Rest::For(Duration::ZERO)), Call::GoOn, "news is told once");
+        assert_eq!(link.wait(Rest::For(Duration::ZERO)), Call::GoOn, "each report causes one survey");
         link.entry_came();
         link.end();
         assert_eq!(link.wait(Rest::Pause), Call::End);

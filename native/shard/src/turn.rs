@@ -1,4 +1,4 @@
-//! One shard as a value: it takes what happened and the time, does what follows, and never waits.
+//! One shard as a value. A turn takes events and the time, does all work that follows, and never waits.
 
 mod adoptions;
 mod cuts;
@@ -47,47 +47,48 @@ use partitions::Owned;
 use plane::{FirstPlane, OwnPlane};
 use space::Shortage;
 
-/// The token of the accept operation. Connections never have it: their slot numbers stay far below.
+/// Token of the accept operation. No connection has it, because slot numbers are far lower.
 pub const ACCEPT_TOKEN: Token = Token(u64::MAX);
 
-/// A shard without anything to do still turns this often, so that the supervisor can tell idle from stuck.
+/// Maximum rest of an idle shard. It still turns this often, so that the supervisor can distinguish idle from
+/// stuck.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// A shard that is stopping, or waits for room in another's mailbox, looks again this soon.
+/// Rest of a shard that is stopping or waits for room in another's mailbox.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// Mailbox frames taken in one turn. The rest comes in the next, after completions had their turn.
+/// Maximum mailbox frames per turn. The others wait for the next turn, so that completions are not delayed.
 pub(crate) const FRAMES_PER_TURN: usize = 256;
 
-/// What a shard wants after a turn.
+/// The wish of a shard after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// There is more to do now.
+    /// More work is ready now.
     Ready,
-    /// Nothing to do before this moment, unless something happens.
+    /// No work before this time, unless an event arrives.
     Until(Instant),
     /// The shard has stopped in order.
     Finished,
 }
 
-/// What exists on the first shard only: the acceptor, and the way to Python.
+/// Parts that only shard 0 has: the acceptor and the rings to Python.
 #[derive(Debug)]
 pub struct FirstShard {
-    /// Where connections come in.
+    /// Accepts connections.
     acceptor: Acceptor,
-    /// Deals them out.
+    /// Distributes them to the shards.
     hand_over: HandOverRoute,
-    /// What Python submitted.
+    /// Records from Python.
     from_python: RecordReader,
-    /// Bytes of drained records; its capacity is kept.
+    /// Bytes of drained records; kept to reuse the capacity.
     records: Vec<u8>,
-    /// When accepting paused last.
+    /// Start of the current accept pause.
     paused_at: Option<Instant>,
     plane: FirstPlane,
 }
 
 impl FirstShard {
-    /// Nobody has come in yet.
+    /// No connection has arrived yet.
     pub fn new(acceptor: Acceptor, from_python: RecordReader) -> Self {
         Self {
             acceptor,
@@ -121,31 +122,31 @@ pub struct Shard<E: Environment> {
     housekeeping: Housekeeping,
 }
 
-/// What a shard is made from.
+/// Parts from which a shard is made.
 #[derive(Debug)]
 pub struct ShardParts<E: Environment> {
-    /// Its I/O, made on its thread.
+    /// Driver, made on the shard's thread.
     pub driver: E::Driver,
-    /// Its log, recovered with that driver.
+    /// Log, recovered with that driver.
     pub log: NodeLog<E>,
-    /// Its connection table.
+    /// Connection table.
     pub connections: Connections,
-    /// Its request handler.
+    /// Request handler.
     pub handler: RequestHandler,
-    /// The way to the thread that empties the trash.
+    /// Link to the thread that empties the trash.
     pub trash: Arc<TrashLink>,
-    /// Present on the first shard.
+    /// Present on shard 0 only.
     pub first: Option<FirstShard>,
-    /// Every shard's doorbell, by shard.
+    /// Doorbells of all shards, by shard number.
     pub bells: Vec<Arc<ShardBell>>,
     /// Python's doorbell.
     pub python_bell: Arc<PythonBell>,
-    /// How the node's stop goes.
+    /// Progress of the node's stop.
     pub stopping: Arc<Stopping>,
 }
 
 impl<E: Environment> Shard<E> {
-    /// A shard that has not turned yet.
+    /// A shard before its first turn.
     pub fn new(parts: ShardParts<E>) -> Self {
         let ShardParts { driver, log, connections, handler, trash, first, bells, python_bell, stopping } =
             parts;
@@ -170,12 +171,12 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The time as this shard's environment tells it.
+    /// Time of the shard's environment.
     pub fn now(&self) -> Instant {
         self.driver.now()
     }
 
-    /// Does everything that can be done at `now`.
+    /// Does all work that is possible at `now`.
     pub fn turn(&mut self, now: Instant) -> Result<Pause, Ending> {
         self.handler.now = now;
         self.handler.wall = self.driver.wall();
@@ -231,19 +232,18 @@ impl<E: Environment> Shard<E> {
             .fold(now + idle, Instant::min)
     }
 
-    /// What it does I/O with.
+    /// The shard's driver.
     pub fn driver(&self) -> &E::Driver {
         &self.driver
     }
 
-    /// Waits for whatever comes next: the only call of a shard that may block.
+    /// Waits for the next event. This is the only call of a shard that may block.
     pub fn rest(&mut self, pause: Pause) -> Result<(), IoError> {
         let wait = self.lie_down(pause);
         self.get_up(wait)
     }
 
-    /// The first half of a rest: from now on whoever has something for the shard rings. Says how long it may
-    /// sleep.
+    /// First half of a rest: from now on, senders ring the shard's doorbell. Returns how long it may sleep.
     pub fn lie_down(&self, pause: Pause) -> Wait {
         let bell = &self.bells[self.handler.id.index()];
         let mailboxes = &self.handler.mailboxes;
@@ -260,7 +260,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The second half: sleeps at most so long, and takes what has completed.
+    /// Second half of a rest: sleeps for at most `wait` and collects completions.
     pub fn get_up(&mut self, wait: Wait) -> Result<(), IoError> {
         let outcome = self.driver.complete(wait, &mut self.completions);
         self.bells[self.handler.id.index()].awake();
@@ -325,7 +325,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Takes frames from the other shards. Returns whether there are no more for now.
+    /// Takes frames from the other shards. Returns true if all mailboxes are empty.
     fn read_mailboxes(&mut self) -> bool {
         for taken in 0..FRAMES_PER_TURN {
             let Some(envelope) = self.handler.mailboxes.receive() else {
@@ -366,7 +366,8 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// A frame that reached a shard which cannot serve it: counted, and nobody is left waiting for it.
+    /// Handles a frame that reached a shard which cannot serve it: counts the drop and answers a waiting
+    /// client.
     fn return_misrouted(&mut self, frame: ShardFrame) {
         self.handler.count_drop(frame.variant(), DropReason::Misrouted);
         match frame {
@@ -385,7 +386,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Answers a connection of whichever shard.
+    /// Answers a connection of any shard.
     fn answer_on(&mut self, shard: ShardId, answer: ClientAnswer) {
         if shard == self.handler.id {
             self.answer(answer);
@@ -409,12 +410,12 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Takes what Python submitted, on the first shard.
+    /// Takes the records from Python, on shard 0.
     fn read_python(&mut self) -> Result<(), Ending> {
         let Some(first) = &mut self.first else { return Ok(()) };
         let mut bytes = std::mem::take(&mut first.records);
         bytes.clear();
-        // What the ring can hold fits in one read, so nothing is left behind that would need another turn.
+        // One read can hold the whole ring, so no record is left for another turn.
         first.from_python.drain(&mut bytes, RECORD_RING_BYTES);
         let mut rest = &bytes[..];
         while let Some((record, next)) = Record::split(rest) {
@@ -427,7 +428,7 @@ impl<E: Environment> Shard<E> {
         Ok(())
     }
 
-    /// Obeys one record. The boundary has checked kinds and layouts before it let the record in.
+    /// Executes one record. The boundary has already checked its kind and layout.
     fn take_record(&mut self, record: &Record<'_>) -> Result<(), Ending> {
         let registry = self.handler.registry.as_mut().expect("the first shard has the registry");
         let Some(kind) = FromPython::from_code(record.kind) else {
@@ -490,8 +491,8 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Stops in order: no new connections, answers still owed are given, then the rest is closed. The first
-    /// shard is the last, because the others may wait for its answers. Returns whether this shard is done.
+    /// Stops in order: accepts no connections, gives outstanding answers, then closes the rest. Shard 0 stops
+    /// last, because the others may wait for its answers. Returns true if this shard is done.
     fn wind_down(&mut self, now: Instant) -> bool {
         if !self.shutting {
             self.shutting = true;
@@ -513,7 +514,8 @@ impl<E: Environment> Shard<E> {
         }
         let alone = self.stopping.others_finished();
         if alone {
-            // What still waits for room in their mailboxes are connections they will never adopt.
+            // Frames that still wait for the other mailboxes are connections that those shards will never
+            // serve.
             for variant in self.handler.mailboxes.discard_waiting() {
                 self.handler.count_drop(variant, DropReason::Stopping);
             }
@@ -524,7 +526,7 @@ impl<E: Environment> Shard<E> {
     }
 }
 
-/// Reads the body of a `LOGIN_VERDICT` record.
+/// Decodes the body of a `LOGIN_VERDICT` record.
 pub fn login_verdict(body: &[u8]) -> Option<(Verdict, u32)> {
     let (code, user_id) = body.split_first()?;
     Some((Verdict::from_code(*code)?, u32::from_le_bytes(user_id.try_into().ok()?)))

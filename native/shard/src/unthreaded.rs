@@ -1,8 +1,8 @@
-//! The shards of a node without threads, for a scheduler that turns each when it is due.
+//! The shards of a node without threads, for a scheduler that calls each one when it is due.
 //!
-//! Each shard is prepared, turned and put to rest by the same functions as on its thread ([`crate::thread`]).
-//! The scheduler decides who is next and how long that takes, and keeps the promise of a thread: a shard that
-//! sleeps is turned when its time has come, when an operation has ended, or when somebody has rung.
+//! A shard is prepared, turned and put to rest by the same functions as on a thread ([`crate::thread`]). The
+//! scheduler chooses the next shard and the duration of its turn. Like a thread, it must turn a sleeping
+//! shard when its time is due, when an operation has completed, or when its doorbell was rung.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::thread::{self, Prepared};
 use crate::trash::Cleaner;
 use crate::turn::{Pause, Shard};
 
-/// A node that was started, all of it on this thread.
+/// A started node without threads.
 pub struct Unthreaded<E: Environment> {
     shared: Arc<NodeShared>,
-    /// None where a shard has stopped.
+    /// `None` for stopped shards.
     shards: Vec<Option<Shard<E>>>,
     cleaner: Cleaner<E>,
 }
@@ -33,7 +33,7 @@ impl<E: Environment> std::fmt::Debug for Unthreaded<E> {
 }
 
 impl<E: Environment> Unthreaded<E> {
-    /// Recovers every shard, or none.
+    /// Recovers all shards, or none.
     pub fn start(environment: &E, node: Node) -> Result<Self, Ending> {
         let (shared, settings, setups) = node.into_parts();
         let directory = Directory::find(environment, &settings, |phrase| shared.tell_progress(phrase))?;
@@ -49,7 +49,7 @@ impl<E: Environment> Unthreaded<E> {
         Ok(Self { shared, shards, cleaner })
     }
 
-    /// How many shards it has, those that have stopped included.
+    /// Number of shards, including stopped ones.
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
@@ -59,8 +59,8 @@ impl<E: Environment> Unthreaded<E> {
         self.shards.get(shard)?.as_ref()
     }
 
-    /// Wakes a shard up, after as much sleep as it was allowed, turns it, and lets it lie down. Says how long
-    /// it may sleep; nothing once it has stopped.
+    /// Wakes a shard after a sleep of at most `slept`, turns it, and prepares its next sleep. Returns how
+    /// long it may sleep; `None` once it has stopped.
     pub fn turn(&mut self, shard: usize, slept: Option<Wait>) -> Result<Option<Wait>, Ending> {
         let Some(row) = self.shards.get_mut(shard) else { return Ok(None) };
         let Some(turned) = row else { return Ok(None) };
@@ -82,12 +82,12 @@ impl<E: Environment> Unthreaded<E> {
         Ok(None)
     }
 
-    /// Whether every shard has stopped.
+    /// Every shard has stopped.
     pub fn is_stopped(&self) -> bool {
         self.shards.iter().all(Option::is_none)
     }
 
-    /// Empties some of the trash, if that is due.
+    /// Deletes from the trash, if a step is due.
     pub fn tend_trash(&mut self, environment: &E) {
         self.cleaner.tend(environment.now(), &self.shared.trash);
     }

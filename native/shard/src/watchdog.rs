@@ -1,4 +1,5 @@
-//! Signs of life for systemd, sent without Python: a stalled control plane must not look like a dead process.
+//! Signs of life for systemd. They are sent without Python, so that a stalled control plane does not look
+//! like a dead process.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -7,33 +8,33 @@ use std::time::Duration;
 use ng_control::settings::Watchdog;
 use ng_io::Instant;
 
-/// However short an interval systemd was given, signs are not sent more often than this.
+/// Minimum time between signs, for any interval that systemd has.
 const PERIOD_MIN: Duration = Duration::from_millis(10);
 
-/// The notification socket, and when it was used last.
+/// The notification socket and its last use.
 #[derive(Debug)]
 pub struct LifeSign {
     socket: UnixDatagram,
     address: SocketAddr,
-    /// A third of what systemd allows, so that one late sign does no harm.
+    /// A third of the interval of systemd, so that one late sign does no harm.
     period: Duration,
     last: Option<Instant>,
 }
 
 impl LifeSign {
-    /// Opens the socket of a watchdog. A name beginning with `@` is in the abstract name space.
+    /// Opens the socket of a watchdog. A name that begins with `@` is in the abstract namespace.
     pub fn new(watchdog: &Watchdog) -> std::io::Result<Self> {
         let address = match watchdog.socket.strip_prefix('@') {
             Some(name) => SocketAddr::from_abstract_name(name)?,
             None => SocketAddr::from_pathname(&watchdog.socket)?,
         };
         let socket = UnixDatagram::unbound()?;
-        // A service manager that does not read must not stop the thread that watches all others.
+        // A service manager that does not read must not block the thread that watches all others.
         socket.set_nonblocking(true)?;
         Ok(Self { socket, address, period: watchdog.interval / 3, last: None })
     }
 
-    /// Sends a sign of life if one is due. A lost one is made good by the next.
+    /// Sends a sign of life if one is due. A lost one does no harm, because the next follows in time.
     pub fn send(&mut self, now: Instant) {
         if self.last.is_none_or(|last| now - last >= self.period) {
             self.last = Some(now);
@@ -41,7 +42,7 @@ impl LifeSign {
         }
     }
 
-    /// How often a sign is due.
+    /// Interval between signs.
     pub fn period(&self) -> Duration {
         self.period.max(PERIOD_MIN)
     }
@@ -52,13 +53,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receiver_that_does_not_read_stops_nobody() {
+    fn a_receiver_that_does_not_read_does_not_block() {
         let name = format!("server-ng-deaf-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).expect("a short name");
         let deaf = UnixDatagram::bind_addr(&address).expect("a free name");
         let watchdog = Watchdog { socket: format!("@{name}"), interval: Duration::from_secs(3) };
         let mut sign = LifeSign::new(&watchdog).expect("a socket");
-        // Far more than the queue of a socket holds.
+        // Many more than the queue of a socket holds.
         for second in 0..10_000 {
             sign.send(Instant::from_nanos(0) + Duration::from_secs(second));
         }

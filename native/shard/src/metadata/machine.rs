@@ -1,4 +1,4 @@
-//! The state machine of the metadata group: sessions are decided here, everything else by Python.
+//! The state machine of the metadata group: decides sessions itself, and asks Python for everything else.
 
 use std::collections::VecDeque;
 use std::ops::Bound::{self, Included, Unbounded};
@@ -17,25 +17,25 @@ use ng_wire::replica::{LogOperation, PrepareHeader};
 use ng_wire::table::record::{ReplyKind, ToPython};
 use thiserror::Error;
 
-/// Operations that are taken at a time, and their bytes. What is behind them waits in the journal.
+/// Maximum operations in progress, and their bytes. Later ones wait in the journal.
 const TAKEN_MAX: usize = 64;
 const TAKEN_BYTES_MAX: usize = 256 * 1024;
 
-/// Bytes of rows in one record.
+/// Maximum bytes of rows in one record.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// Python's answer does not fit what it was asked.
+/// Reason why an answer of Python is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Misapplied {
-    /// It answers an operation that it was not asked about, or not yet.
-    #[error("the control plane answered operation {0} of the metadata out of turn")]
+    /// The answer is for another operation, or one that was not sent yet.
+    #[error("the control plane answered metadata operation {0} out of order")]
     OutOfTurn(u64),
-    /// The changes of rows cannot be read.
-    #[error("the control plane's changes for operation {0} of the metadata cannot be read")]
+    /// The deltas are malformed.
+    #[error("the control plane sent malformed changes for metadata operation {0}")]
     Deltas(u64),
 }
 
-/// An operation whose result has not come out yet.
+/// An operation without a collected result.
 #[derive(Debug)]
 struct Taken {
     header: PrepareHeader,
@@ -45,32 +45,32 @@ struct Taken {
 
 #[derive(Debug)]
 enum Stage {
-    /// A login or a logout, with its body: nobody has to be asked.
+    /// A login or logout with its body. It is decided here.
     Session(Vec<u8>),
-    /// Python is to be asked with this body.
+    /// An operation to be sent to Python, with its body.
     Waiting(Vec<u8>),
-    /// Python was asked.
+    /// Python has received the operation.
     Asked,
-    /// This is the answer.
+    /// The reply.
     Decided(Vec<u8>),
 }
 
-/// Sessions and rows, and what is under way between them and Python.
+/// Sessions, rows, and operations in progress between them and Python.
 #[derive(Debug)]
 pub struct MetadataPlane {
     sessions: Sessions,
     catalog: Catalog,
     taken: VecDeque<Taken>,
     taken_bytes: usize,
-    /// The operation that the rows stand at.
+    /// Operation that the rows reflect.
     op: u64,
-    /// How far the rows were handed to Python, until all of them were.
+    /// Position up to which Python has received the rows; `None` once it has all.
     loading: Option<Bound<RowKey>>,
     updates: Vec<RowsUpdate>,
 }
 
 impl MetadataPlane {
-    /// No rows, and never more than so many sessions.
+    /// An empty state for at most `session_slots` sessions.
     #[must_use]
     pub fn new(session_slots: usize) -> Self {
         Self {
@@ -84,18 +84,18 @@ impl MetadataPlane {
         }
     }
 
-    /// What the mirrors have not been told yet, oldest first.
+    /// Changes that the mirrors have not received, oldest first.
     pub fn take_updates(&mut self) -> Vec<RowsUpdate> {
         std::mem::take(&mut self.updates)
     }
 
-    /// Whether Python knows the rows and has been asked everything there is to ask.
+    /// Python has all rows and all operations.
     #[must_use]
     pub fn is_handed_over(&self) -> bool {
         self.loading.is_none() && !self.taken.iter().any(|taken| matches!(taken.stage, Stage::Waiting(_)))
     }
 
-    /// Hands Python what it has to know or decide, as far as there is room.
+    /// Sends rows and operations to Python while the ring has room.
     pub fn hand_over(
         &mut self,
         mut push: impl FnMut(&Record<'_>) -> Result<(), RingFull>,
@@ -116,7 +116,7 @@ impl MetadataPlane {
         Ok(())
     }
 
-    /// Takes what Python decided. It decides in the order in which it was asked.
+    /// Takes a decision of Python. Python decides in the order of the operations.
     pub fn applied(&mut self, op: u64, answer: &Applied<'_>) -> Result<(), Misapplied> {
         let first_asked = self.taken.iter_mut().find(|taken| matches!(taken.stage, Stage::Asked));
         let Some(asked) = first_asked.filter(|taken| taken.header.op.0 == op) else {
@@ -137,7 +137,7 @@ impl MetadataPlane {
     }
 }
 
-/// The parts of a snapshot: the operation of the rows, the sessions, the rows.
+/// The parts of a snapshot: operation of the rows, sessions, rows.
 fn parts(bytes: &[u8]) -> Result<(u64, &[u8], &[u8]), Malformed> {
     let mut reader = Reader::new(bytes);
     let op = reader.u64()?;
@@ -145,7 +145,7 @@ fn parts(bytes: &[u8]) -> Result<(u64, &[u8], &[u8]), Malformed> {
     Ok((op, reader.bytes(length as usize)?, reader.bytes(reader.remaining())?))
 }
 
-/// A reply as the client table keeps it: result, revision to converge on, payload.
+/// A reply for the client table: result, revision to converge on, payload.
 fn reply(answer: &Applied<'_>, catalog: &Catalog) -> Vec<u8> {
     let mut reply = Vec::new();
     put_u32(&mut reply, answer.result);
@@ -187,7 +187,7 @@ impl MetadataMachine for MetadataPlane {
         }
         let Taken { header, bytes, stage } = self.taken.pop_front()?;
         self.taken_bytes -= bytes;
-        // Sessions move with the results, one by one, so that a snapshot is of one operation.
+        // Sessions change only when a result is collected, so that a snapshot reflects exactly one operation.
         let reply = match stage {
             Stage::Session(body) => self.sessions.apply(&header, &body),
             Stage::Decided(reply) => {
@@ -256,7 +256,7 @@ mod tests {
         Applied { result: 0, reply: ReplyKind::Stream, stream: id, topic: 0, revision: 0, deltas }
     }
 
-    /// What is handed to Python: kind, token, body.
+    /// Records sent to Python: kind, token, body.
     fn handed_over(plane: &mut MetadataPlane) -> Vec<(u16, u64, Vec<u8>)> {
         let mut records = Vec::new();
         let handed = plane.hand_over(|record| {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_out_in_the_order_of_the_log() {
+    fn results_follow_the_order_of_the_log() {
         let mut plane = MetadataPlane::new(4);
         plane.execute(&header(LogOperation::Register, 1), &[0; 4]);
         plane.execute(&header(LogOperation::Metadata, 2), b"x");
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_says_what_it_waits_for() {
+    fn a_reply_contains_the_revision_it_waits_for() {
         let answer =
             Applied { result: 1012, reply: ReplyKind::Empty, stream: 0, topic: 0, revision: 3, deltas: &[] };
         let bytes = reply(&answer, &Catalog::default());

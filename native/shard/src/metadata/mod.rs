@@ -1,9 +1,9 @@
-//! The metadata of a node: what its log says is decided by Python, kept in rows here, and mirrored by every
-//! shard.
+//! The metadata of a node: Python decides the operations of its log, rows here store the result, and every
+//! shard has a mirror of them.
 //!
-//! An operation that the metadata group has committed is handed to Python, which reads its state and never
-//! the clock, and answers with a result and with changes of rows. The rows are the state: a snapshot is made
-//! of them, a start hands them to Python, every shard answers reads from its copy of them.
+//! Python receives each operation that the metadata group has committed. It decides from its state and never
+//! from the clock, and answers with a result and deltas of rows. The rows are the state: a snapshot contains
+//! them, a start hands them to Python, and every shard answers reads from its copy.
 
 mod machine;
 mod proposal;

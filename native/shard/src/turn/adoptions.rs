@@ -12,7 +12,7 @@ use super::Shard;
 use crate::ending::Ending;
 
 impl<E: Environment> Shard<E> {
-    /// An order of the control plane for a shard.
+    /// Takes an order of the control plane for a shard.
     pub(super) fn take_adoption(
         &mut self,
         shard: ShardId,

@@ -12,7 +12,7 @@ use super::Shard;
 use crate::ending::Ending;
 
 impl<E: Environment> Shard<E> {
-    /// An order of the control plane for a shard.
+    /// Takes an order of the control plane for a shard.
     pub(super) fn take_cut(&mut self, shard: ShardId, token: u64, order: CutOrder) -> Result<(), Ending> {
         self.check_shard(shard)?;
         if shard == self.handler.id {

@@ -1,36 +1,37 @@
-//! Which stored messages are damaged or lost, as far as this run knows.
+//! Damaged and lost messages, as far as this run knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ng_storage::segments_file::Fence;
 
-/// Places that are told apart. Of one partition more would say nothing new, and all together have a bound.
+/// Maximum distinct places of damage, because more of one partition add no information and the total needs a
+/// bound.
 const PLACES_PER_PARTITION: usize = 64;
 const PLACES_MAX: usize = 4096;
 
 /// Damage, by group.
 #[derive(Debug, Default)]
 pub(super) struct Damaged {
-    /// Offsets at which polls met damage that no fence covers.
+    /// Offsets at which polls found damage that no fence covers.
     places: BTreeMap<u64, BTreeSet<u64>>,
     count: usize,
-    /// Ranges of lost messages, of groups that have any.
+    /// Ranges of lost messages, for groups with any.
     fences: BTreeMap<u64, Vec<Fence>>,
 }
 
 impl Damaged {
-    /// Partitions with damage.
+    /// Number of partitions with damage.
     pub(super) fn partitions(&self) -> usize {
         let unfenced = self.places.keys().filter(|group| !self.fences.contains_key(group)).count();
         self.fences.len() + unfenced
     }
 
-    /// Ranges of lost messages, and places where polls met damage outside of them.
+    /// Number of ranges of lost messages, plus places of damage outside of them.
     pub(super) fn ranges(&self) -> usize {
         self.fences.values().map(Vec::len).sum::<usize>() + self.count
     }
 
-    /// A poll met damage there. Whether that is new, and is to be told.
+    /// A poll found damage at `offset`. Returns true if it is new and must be reported.
     pub(super) fn met(&mut self, group: u64, offset: u64) -> bool {
         let fenced = self.fences.get(&group).is_some_and(|fences| covers(fences, offset));
         let known = self.places.contains_key(&group);
@@ -43,7 +44,7 @@ impl Damaged {
         is_new
     }
 
-    /// These are the lost messages of a group. Whether there are any that were not known, and are to be told.
+    /// Replaces the lost ranges of a group. Returns true if one is new and must be reported.
     pub(super) fn fence(&mut self, group: u64, fences: &[Fence]) -> bool {
         if let Some(places) = self.places.get_mut(&group) {
             let before = places.len();
@@ -60,7 +61,7 @@ impl Damaged {
         fences.iter().any(|fence| !before.as_ref().is_some_and(|before| before.contains(fence)))
     }
 
-    /// What was in a group is gone, and its damage with it.
+    /// All messages of a group were deleted, and its damage with them.
     pub(super) fn forget(&mut self, group: u64) {
         self.count -= self.places.remove(&group).map_or(0, |places| places.len());
         self.fences.remove(&group);
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_new_once_until_it_is_gone() {
+    fn a_place_is_new_once_until_it_is_forgotten() {
         let mut damaged = Damaged::default();
         assert!(damaged.met(1, 5) && damaged.met(1, 9) && damaged.met(2, 5));
         assert!(!damaged.met(1, 5) && damaged.partitions() == 2);
@@ -101,18 +102,19 @@ mod tests {
         assert!(!damaged.fence(1, &[fence(4, 8)]) && !damaged.met(1, 6));
         assert!(damaged.fence(1, &[fence(4, 8), fence(20, 21)]));
         assert_eq!((damaged.partitions(), damaged.ranges()), (1, 2));
-        assert!(!damaged.fence(1, &[]), "a truncation took them");
+        assert!(!damaged.fence(1, &[]), "a truncation deleted them");
         assert_eq!((damaged.partitions(), damaged.ranges()), (0, 0));
     }
 
     #[test]
-    fn there_are_only_so_many() {
+    fn places_have_a_bound() {
         let mut damaged = Damaged::default();
         let new = (0..200).filter(|offset| damaged.met(1, *offset)).count();
         assert_eq!(new, PLACES_PER_PARTITION);
-        let told: usize = (2..200).map(|group| (0..64).filter(|at| damaged.met(group, *at)).count()).sum();
-        // Each partition is told of once, whatever the others have.
-        assert!(told < PLACES_MAX + 200, "{told}");
+        let reported: usize =
+            (2..200).map(|group| (0..64).filter(|at| damaged.met(group, *at)).count()).sum();
+        // At least one place of each partition is reported, even when the others use up the limit.
+        assert!(reported < PLACES_MAX + 200, "{reported}");
         assert_eq!(damaged.partitions(), 199);
         (1..200).for_each(|group| damaged.forget(group));
         assert_eq!(damaged.count, 0);

@@ -1,4 +1,4 @@
-//! Faults that a test asked for happen on their shard.
+//! Faults that tests inject into a shard.
 
 use std::time::Duration;
 

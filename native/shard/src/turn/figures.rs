@@ -1,4 +1,4 @@
-//! What a shard publishes at the end of a turn.
+//! Publishes the metrics of a shard at the end of a turn.
 
 use ng_io::{Driver, Environment};
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
@@ -51,7 +51,8 @@ impl<E: Environment> Shard<E> {
         self.publish_space();
         self.publish_memory();
         self.handler.measure_answered(|| self.driver.now());
-        // Rung every turn that left something for Python: a bell that is not slept on costs one load.
+        // Rung after every turn that left an event or a record for Python, because a bell without a sleeper
+        // costs only one load.
         let told = self.handler.log.told();
         let records = self.handler.registry.as_mut().is_some_and(|registry| registry.take_written());
         if records || told != self.events_told {

@@ -1,4 +1,4 @@
-//! Memory that a shard has not used for a minute goes back to the kernel.
+//! Returns memory to the kernel that a shard has not used for a minute.
 
 use std::time::Duration;
 
@@ -8,27 +8,28 @@ use ng_wire::table::metric::Cell;
 
 use super::Shard;
 
-/// How often memory ages: six times a minute, as `ng_io::BufferPool` counts.
+/// Interval between calls that age memory: six per minute, as `ng_io::BufferPool` expects.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// So many periods with little traffic are rest.
+/// Consecutive periods with little traffic that count as rest.
 const REST_PERIODS: u32 = 6;
 
-/// Traffic of one period that is little.
+/// Maximum bytes of traffic in a period with little traffic.
 const LITTLE_BYTES: u64 = 1 << 20;
 
-/// Freed memory, or traffic since the last time, that is worth asking the allocator for its free pages.
+/// Minimum bytes of freed memory, or of traffic since the last time, for which the allocator is asked to
+/// return free pages.
 const WORTH_BYTES: u64 = 8 << 20;
 
-/// When to age memory, and when to ask the allocator for its free pages.
+/// Times at which memory ages and the allocator is asked to return free pages.
 #[derive(Debug)]
 pub(super) struct Housekeeping {
     due: Instant,
-    /// Bytes that connections moved up to the last period.
+    /// Bytes that connections transferred up to the last period.
     traffic: u64,
-    /// Bytes that they moved since the allocator was asked.
+    /// Bytes that they transferred since the allocator was last asked.
     moved: u64,
-    /// Periods with little traffic, one after the other.
+    /// Consecutive periods with little traffic.
     quiet: u32,
 }
 
@@ -37,8 +38,8 @@ impl Housekeeping {
         Self { due: now, traffic: 0, moved: 0, quiet: 0 }
     }
 
-    /// Books a period in which so many bytes were freed. Returns whether the allocator is to be asked: after
-    /// a burst, when the shard rests, or when much was freed at once.
+    /// Ends a period in which `freed` bytes were freed. Returns true if the allocator must be asked: after a
+    /// burst when the shard rests, or when much was freed at once.
     fn period_ends(&mut self, traffic: u64, freed: u64) -> bool {
         let moved = traffic - self.traffic;
         self.traffic = traffic;
@@ -54,7 +55,7 @@ impl Housekeeping {
 }
 
 impl<E: Environment> Shard<E> {
-    /// Ages what is kept, once in a while.
+    /// Ages memory once per period.
     pub(super) fn keep_house(&mut self) {
         if self.handler.now < self.housekeeping.due {
             return;
@@ -73,7 +74,7 @@ impl<E: Environment> Shard<E> {
         metrics.set(Cell::memory_used(MemoryPart::Spares), spares as u64);
     }
 
-    /// Shows what the other parts hold now.
+    /// Publishes the memory of the other parts.
     pub(super) fn publish_memory(&self) {
         let figures = self.log.memory_figures();
         for (part, bytes) in [

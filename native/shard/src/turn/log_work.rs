@@ -1,4 +1,4 @@
-//! What a shard does for its log in a turn.
+//! Work of a shard for its log in a turn.
 
 use ng_io::Environment;
 use ng_mesh::forward;
@@ -11,7 +11,7 @@ use super::Shard;
 use crate::ending::Ending;
 
 impl<E: Environment> Shard<E> {
-    /// Asks the log for what waits for it, turns it, and heeds what it says.
+    /// Passes waiting requests to the log, gives it a turn, and handles its outputs.
     pub(super) fn turn_log(&mut self) -> Result<(), Ending> {
         if let Some(registry) = &mut self.handler.registry {
             for (ticket, request) in registry.log_requests() {
@@ -23,9 +23,9 @@ impl<E: Environment> Shard<E> {
         }
         self.log.turn(&mut self.driver);
         self.tell_ready_groups();
-        let said: Vec<Outgoing> = self.log.outgoing().collect();
-        for outgoing in said {
-            self.heed(outgoing)?;
+        let outputs: Vec<Outgoing> = self.log.outgoing().collect();
+        for outgoing in outputs {
+            self.handle_output(outgoing)?;
         }
         let ended = self.handler.registry.as_mut().map(Registry::take_ended).unwrap_or_default();
         for (shard, ended) in ended {
@@ -38,7 +38,7 @@ impl<E: Environment> Shard<E> {
         Ok(())
     }
 
-    fn heed(&mut self, outgoing: Outgoing) -> Result<(), Ending> {
+    fn handle_output(&mut self, outgoing: Outgoing) -> Result<(), Ending> {
         match outgoing {
             Outgoing::Answer { ticket, answer } => self.log_answered(ticket, answer),
             Outgoing::Polled { ticket, answer } => match LogCaller::of(ticket) {
@@ -56,12 +56,12 @@ impl<E: Environment> Shard<E> {
             Outgoing::Removed { group } => self.group_removed(group),
             Outgoing::RemovalFailed { group, error } => self.removal_failed(group, error),
             Outgoing::Fatal(fatal) => return Err(Ending::from(*fatal)),
-            // A group with one replica has no other to send to, to take a state from or to wait for; nobody
-            // watches.
+            // A log with one replica sends no frames, installs no states and has no votes; and no checker
+            // watches it here.
             outgoing @ (Outgoing::Frame { .. }
             | Outgoing::Installed { .. }
             | Outgoing::Undecidable { .. }
-            | Outgoing::Executed { .. }) => unreachable!("the log of a single node says {outgoing:?}"),
+            | Outgoing::Executed { .. }) => unreachable!("the log of a single node sends {outgoing:?}"),
         }
         Ok(())
     }
@@ -86,8 +86,8 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The client hears of it with its next request. The session may have been replaced on its connection
-    /// meanwhile.
+    /// Marks a session as ended; its client learns it with the next request. The connection may have another
+    /// session by now.
     pub(super) fn end_session(&mut self, ended: &EndedSession) {
         if let Some(peer) = self.connections.peer_mut(ended.connection)
             && peer.bound.is_some_and(|bound| bound.session == ended.session)
@@ -96,7 +96,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Lets the log write down where its groups stand. Returns whether that is done.
+    /// Lets the log write its last manifest. Returns true when it has stopped.
     pub(super) fn stop_log(&mut self) -> bool {
         self.log.begin_stop();
         self.log.is_stopped()

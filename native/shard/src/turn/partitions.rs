@@ -1,5 +1,4 @@
-//! A shard as the owner of partitions: requests for them, from its own connections and from those of other
-//! shards.
+//! A shard as the owner of partitions: serves requests for them from connections of all shards.
 
 use ng_catalog::replies::PartitionFigures;
 use ng_control::reconcile_order::{ReconcileAnswers, ReconcileOp};
@@ -24,16 +23,16 @@ use ng_wire::table::reconcile::{ReconcileKind, ReconcileOutcome};
 use super::Shard;
 use super::damaged::Damaged;
 
-/// As whom the control plane asks the log of a partition. Nobody, which is zero, is not answered.
+/// Client id of the control plane. It is not zero, because operations of client zero get no answer.
 const CONTROL_PLANE: u128 = u128::MAX;
 
-/// Requests of clients that wait for the logs of one shard.
+/// Maximum client requests that wait for the logs of one shard.
 const WAITING_MAX: usize = 1 << 16;
 
-/// Purges that wait for the logs of one shard. The control plane gives the rest again.
+/// Maximum purges that wait for the logs of one shard. The control plane repeats the others.
 const PURGES_MAX: usize = 256;
 
-/// Who waits for the logs of this shard.
+/// Requests that wait for the logs of this shard.
 #[derive(Debug)]
 pub(super) struct Owned {
     waiting: Tickets<Waiting>,
@@ -42,17 +41,17 @@ pub(super) struct Owned {
 }
 
 impl Owned {
-    /// Requests of clients that wait.
+    /// Number of waiting client requests.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.count()
     }
 
-    /// Partitions with damage, and ranges of offsets that are damaged.
+    /// Number of damaged partitions, and of damaged ranges of offsets.
     pub(super) fn damaged(&self) -> (usize, usize) {
         (self.damaged.partitions(), self.damaged.ranges())
     }
 
-    /// What was in a partition is gone, and its damage with it.
+    /// All messages of a partition were deleted, and its damage with them.
     pub(super) fn emptied(&mut self, group: u64) {
         self.damaged.forget(group);
     }
@@ -66,7 +65,7 @@ struct Waiting {
     place: Place,
 }
 
-/// An answer that lacks its content.
+/// An answer without its content.
 #[derive(Debug)]
 struct Unanswered {
     connection: ng_net::ConnectionId,
@@ -92,14 +91,14 @@ impl Default for Owned {
 }
 
 impl<E: Environment> Shard<E> {
-    /// Serves what connections of this shard asked of its own partitions in this turn.
+    /// Serves requests of this shard's connections for its own partitions.
     pub(super) fn serve_own_partitions(&mut self) {
         for request in std::mem::take(&mut self.handler.own_partitions) {
             self.serve_partition(*request);
         }
     }
 
-    /// Asks the log of a partition of this shard.
+    /// Passes a request to the log of a partition.
     pub(super) fn serve_partition(&mut self, request: PartitionRequest) {
         let PartitionRequest { shard, connection, header, place, ask } = request;
         let client = header.client;
@@ -141,7 +140,7 @@ impl<E: Environment> Shard<E> {
         self.log.request(ticket, request);
     }
 
-    /// Files who waits for an answer of the log. Without room it is told so.
+    /// Registers a waiting request. If the table is full, it refuses the request.
     fn wait(&mut self, shard: ShardId, answer: Unanswered, place: Place) -> Option<Ticket> {
         match self.owned.waiting.file(Waiting { shard, answer, place }) {
             Ok(ticket) => Some(LogCaller::Partitions.tag(ticket)),
@@ -165,7 +164,7 @@ impl<E: Environment> Shard<E> {
         Answer::Body(body)
     }
 
-    /// The answer to a poll.
+    /// Sends the answer to a poll.
     pub(super) fn polled(&mut self, ticket: u64, answer: Result<Polled, PollRefusal>) {
         let Some(Waiting { shard, answer: unanswered, place }) = self.owned.waiting.redeem(ticket) else {
             return;
@@ -182,14 +181,15 @@ impl<E: Environment> Shard<E> {
         self.answer_on(shard, unanswered.with(answer));
     }
 
-    /// A poll met damage. What is new is told to the control plane, which knows the names of the partition.
+    /// A poll found damage. New damage becomes an event, because the control plane knows the partition's
+    /// names.
     pub(super) fn damage_met(&mut self, group: u64, offset: u64) {
         if self.owned.damaged.met(group, offset) {
             self.handler.tell(Event::MessagesDamaged, [group, offset]);
         }
     }
 
-    /// These are the lost messages of a partition. What is new is told to the control plane, which reads the
+    /// Takes the lost ranges of a partition. New ones become an event; the control plane then reads the
     /// ranges.
     pub(super) fn fenced(&mut self, group: u64, fences: &[Fence]) {
         let first = fences.first().map(|fence| fence.first_offset);
@@ -200,7 +200,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// What the log of a partition says to a request of a client.
+    /// Sends the log's answer to a client request.
     pub(super) fn partition_answered(&mut self, ticket: u64, answer: &LogAnswer) {
         let Some(Waiting { shard, answer: unanswered, place }) = self.owned.waiting.redeem(ticket) else {
             return;
@@ -215,7 +215,7 @@ impl<E: Environment> Shard<E> {
         self.answer_on(shard, unanswered.with(answer));
     }
 
-    /// Proposes a purge. Returns what became of it if that is known already.
+    /// Proposes a purge. Returns the outcome if it is already known.
     pub(super) fn ask_for_purge(&mut self, pass: u64, order: ReconcileOp) -> Option<ReconcileOutcome> {
         let ReconcileOp { group, purge_generation, .. } = order;
         let Some(state) = self.log.partition(group) else { return Some(ReconcileOutcome::UnknownGroup) };
@@ -236,12 +236,12 @@ impl<E: Environment> Shard<E> {
         None
     }
 
-    /// What the log of a partition says to a purge.
+    /// Takes the log's answer to a purge.
     pub(super) fn purge_answered(&mut self, ticket: u64, answer: &LogAnswer) {
         let Some((pass, group)) = self.owned.purges.redeem(ticket) else { return };
         let outcome = match answer {
             LogAnswer::Done { reply, .. } => match PartitionReply::decode(reply) {
-                // It was purged to there before.
+                // The partition was already purged to this generation.
                 Ok(PartitionReply::Done { .. } | PartitionReply::Rejected(Rejection::StaleGeneration)) => {
                     ReconcileOutcome::Done
                 }
@@ -258,7 +258,7 @@ impl<E: Environment> Shard<E> {
         self.report(pass, answers);
     }
 
-    /// Tells every shard how a partition of this one stands.
+    /// Publishes the figures of a partition to every shard.
     pub(super) fn publish_figures(&self, group: u64, figures: ng_replication::PartitionFigures) {
         if let Some(route) = self.handler.routes.of(group).filter(|route| route.owner == self.handler.id) {
             let figures = PartitionFigures {
@@ -271,7 +271,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The same, and what the shard holds in all with it.
+    /// Publishes the figures, and updates the totals of this shard.
     pub(super) fn publish_on(&self, route: &Route, figures: PartitionFigures) {
         if let Some(totals) = self.handler.totals.get(self.handler.id.index()) {
             totals.moved(route.figures.read(), figures);
@@ -279,7 +279,8 @@ impl<E: Environment> Shard<E> {
         route.figures.publish(figures);
     }
 
-    /// A request for a partition that reached a shard which does not own it: nobody is left waiting.
+    /// Refuses a request that reached a shard which does not own the partition, so that the client need not
+    /// wait.
     pub(super) fn return_partition_request(&mut self, request: &PartitionRequest) {
         let answer = Answer::Denied(ErrorCode::TransientNotAccepted);
         let (connection, header) = (request.connection, request.header);
@@ -287,7 +288,7 @@ impl<E: Environment> Shard<E> {
     }
 }
 
-/// What a client gets for an operation that was executed.
+/// The client's answer to an executed operation.
 fn done(unanswered: &Unanswered, place: Place, reply: &[u8]) -> Answer {
     let operation = unanswered.header.operation;
     match PartitionReply::decode(reply) {
@@ -311,7 +312,8 @@ fn done(unanswered: &Unanswered, place: Place, reply: &[u8]) -> Answer {
     }
 }
 
-/// What a client gets for an offset that does not wait for the log; nothing if the partition is not led here.
+/// The client's answer to an offset that was stored without waiting for the log. `None` means that this node
+/// does not lead the partition.
 fn stored_ahead(stored: Option<Result<(), OffsetRefusal>>) -> Answer {
     match stored {
         Some(Ok(())) => Answer::Body(Vec::new()),
@@ -336,7 +338,7 @@ fn is_missing(refused: &[RefusedOffset]) -> bool {
     refused.iter().all(|refused| refused.reason == OffsetRefusal::Missing)
 }
 
-/// What a client is told of an answer of a partition's log that is no result.
+/// The error for a request that the log did not execute.
 fn refusal(answer: &LogAnswer) -> ErrorCode {
     match answer {
         LogAnswer::Uncertain => ErrorCode::TransientNotCommitted,

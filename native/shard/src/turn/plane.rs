@@ -1,5 +1,5 @@
-//! The metadata plane of a node: the first shard between its log, Python and the mirrors; every shard as a
-//! mirror and as one that obeys reconcile orders.
+//! The metadata plane of a node. Shard 0 connects its log, Python and the mirrors; every shard keeps a mirror
+//! and executes reconcile operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,64 +26,63 @@ use super::Shard;
 use crate::ending::Ending;
 use crate::pending_builds::PendingBuilds;
 
-/// Partitions of which the figures are told in one turn.
+/// Maximum partitions whose figures are published per turn.
 const FIGURES_PER_TURN: usize = 256;
 
-/// Records that wait for room in the ring to Python. What Python has under way is far less; a defect that
-/// lets them grow ends the process before it takes the memory of the machine.
+/// Maximum records that wait for room in the ring to Python. Python handles far fewer at a time; if a bug
+/// exceeds this, the process ends before it consumes all memory.
 const UNSENT_MAX: usize = 1 << 20;
 
-/// Groups told of in one record.
+/// Maximum groups in one record.
 const OBSERVED_PER_RECORD: usize = 4096;
 
-/// What the first shard keeps of the plane besides the requests of clients.
+/// State of the plane on shard 0, except client requests.
 #[derive(Debug, Default)]
 pub(super) struct FirstPlane {
-    /// Records for which the ring had no room, oldest first.
+    /// Records that the ring had no room for, oldest first.
     unsent: Vec<Vec<u8>>,
-    /// What the owner of each partition publishes.
+    /// Figures that the owner of each partition publishes.
     figures: BTreeMap<u64, Arc<PublishedFigures>>,
-    /// The operation of the rows that every mirror was sent last.
+    /// Operation of the rows that were last sent to all mirrors.
     told: u64,
-    /// Where the metadata's log ended at the start, until all of that was handed over.
+    /// Progress of the metadata log since the start.
     catching_up: CatchingUp,
-    /// The first deltas of the operation that Python answers next.
+    /// First deltas of the operation that Python answers next.
     deltas: Vec<u8>,
 }
 
-/// How far the start is.
+/// Progress of handing the metadata log to Python after a start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum CatchingUp {
-    /// The log has not begun its view.
+    /// The replica has not begun its view.
     #[default]
     Starting,
-    /// Every operation up to this one was there at the start.
+    /// Operations up to this one were in the log at the start.
     Until(u64),
-    /// All of it was handed over.
+    /// Python has received all of them.
     Done,
 }
 
-/// What a shard keeps of its own part of the plane.
+/// State of the plane on every shard.
 #[derive(Debug, Default)]
 pub(super) struct OwnPlane {
-    /// Whether the first shard knows what this one held at its start.
+    /// Shard 0 knows the groups that this shard had at its start.
     observed: bool,
-    /// Groups that ended and whose end the control plane has not confirmed, and whether their files are gone.
+    /// Ended groups whose end the control plane has not confirmed; true if their files are deleted.
     tombstones: BTreeMap<u64, bool>,
-    /// Orders for own groups that are carried out and not told yet. The group is beginning, or is being
-    /// looked at.
+    /// Executed operations that are not reported yet, because their groups are still opening.
     pending: PendingBuilds,
 }
 
 impl OwnPlane {
-    /// When orders that are not told yet have failed.
+    /// Time at which unreported operations count as failed.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.pending.deadline()
     }
 }
 
 impl<E: Environment> Shard<E> {
-    /// Moves what there is to move between the log, Python and the mirrors.
+    /// Moves records and rows between the log, Python and the mirrors.
     pub(super) fn tend_plane(&mut self) {
         self.observe_once();
         if self.first.is_none() {
@@ -94,7 +93,7 @@ impl<E: Environment> Shard<E> {
         self.answer_commands();
     }
 
-    /// Whether something waits for room in the ring to Python.
+    /// Records wait for room in the ring to Python.
     pub(super) fn is_python_behind(&self) -> bool {
         let waits = self.first.as_ref().is_some_and(|first| !first.plane.unsent.is_empty());
         waits || (self.first.is_some() && !self.log.metadata().is_handed_over())
@@ -117,7 +116,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Rows that changed go to every shard, in the order in which they changed.
+    /// Sends changed rows to every shard, in the order of the changes.
     fn tell_mirrors(&mut self) {
         for update in self.log.metadata_mut().take_updates() {
             if let Some(first) = &mut self.first {
@@ -148,7 +147,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// What a topic says about its messages holds for those of its partitions that live here.
+    /// Applies the retention options of a topic to its partitions on this shard.
     fn keep_topic(&mut self, stream: u32, topic: u32) {
         let catalog = &self.handler.catalog;
         let Some(row) = catalog.topic(stream, topic) else { return };
@@ -183,7 +182,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Gives Python a record, now or as soon as there is room, behind all that wait already.
+    /// Sends a record to Python now, or after all waiting records when there is room.
     pub(super) fn tell_python(&mut self, record: &Record<'_>) {
         let (Some(first), Some(registry)) = (&mut self.first, &mut self.handler.registry) else { return };
         if !first.plane.unsent.is_empty() || registry.push(record).is_err() {
@@ -218,7 +217,7 @@ impl<E: Environment> Shard<E> {
                 }
             }
             PlaneFrame::Orders(orders) => self.obey(*orders),
-            PlaneFrame::Reconciled(told) => self.tell_fates(*told),
+            PlaneFrame::Reconciled(report) => self.send_reconciled(*report),
             PlaneFrame::Observed { shard, groups } => self.tell_observed(shard, &groups),
             PlaneFrame::Cut { token, order } => self.cut(token, *order),
             PlaneFrame::CutEnded(told) => self.tell_cut(&told),
@@ -229,14 +228,14 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Deltas of the operation that Python answers next.
+    /// Takes deltas of the operation that Python answers next.
     pub(super) fn take_part(&mut self, deltas: &[u8]) {
         if let Some(first) = &mut self.first {
             first.plane.deltas.extend_from_slice(deltas);
         }
     }
 
-    /// What Python decided about an operation.
+    /// Takes the decision of Python about an operation.
     pub(super) fn take_applied(&mut self, op: u64, body: &[u8]) -> Result<(), Ending> {
         let mut deltas =
             self.first.as_mut().map(|first| std::mem::take(&mut first.plane.deltas)).unwrap_or_default();
@@ -251,16 +250,16 @@ impl<E: Environment> Shard<E> {
             .map_err(|fault| Ending::new(ExitStatus::InternalFault, fault.to_string()))
     }
 
-    /// The control plane knows how many shards there are.
+    /// Fails if the control plane names a shard that does not exist, because it knows their number.
     pub(super) fn check_shard(&self, shard: ShardId) -> Result<(), Ending> {
         if shard.0 < self.handler.mailboxes.shards() {
             return Ok(());
         }
-        let reason = format!("the control plane gave orders to shard {}, which there is not", shard.0);
+        let reason = format!("the control plane sent operations to shard {}, which does not exist", shard.0);
         Err(Ending::new(ExitStatus::InternalFault, reason))
     }
 
-    /// Orders of the control plane for a shard.
+    /// Takes reconcile operations from the control plane for a shard.
     pub(super) fn take_orders(
         &mut self,
         shard: ShardId,
@@ -268,7 +267,7 @@ impl<E: Environment> Shard<E> {
         orders: Vec<ReconcileOp>,
     ) -> Result<(), Ending> {
         self.check_shard(shard)?;
-        // How long its messages are kept is to be known of a partition when it begins.
+        // The shard must know the retention options of a partition before the partition begins.
         self.tell_mirrors();
         let Some(first) = &mut self.first else { return Ok(()) };
         let with_figures = |order: ReconcileOp| {
@@ -355,14 +354,13 @@ impl<E: Environment> Shard<E> {
         ReconcileOutcome::Done
     }
 
-    /// An own group is to be ready before anybody hears that it is there: no request shall be turned away for
-    /// its beginning, and nobody see it emptier than it is.
+    /// Reports an own group only when it is ready. Otherwise requests would be refused during its start, or
+    /// clients would see fewer messages than it has.
     fn tell_when_ready(&mut self, pass: u64, order: ReconcileOp) {
         self.own_plane.pending.add(order.group, pass, order.kind, self.handler.now);
     }
 
-    /// Tells which of the pending groups are ready now, or have failed, and every shard how those stand that
-    /// changed.
+    /// Reports pending groups that are ready or have failed, and publishes changed figures to every shard.
     pub(super) fn tell_ready_groups(&mut self) {
         for (group, figures) in self.log.changed_figures(FIGURES_PER_TURN) {
             self.publish_figures(group, figures);
@@ -386,7 +384,7 @@ impl<E: Environment> Shard<E> {
         true
     }
 
-    /// Ends a group and leaves a tombstone. Returns whether its files are gone already.
+    /// Ends a group and leaves a tombstone. Returns true if its files are already deleted.
     fn end_group(&mut self, group: u64) -> bool {
         if self.log.has(group) {
             self.log.remove(group);
@@ -396,7 +394,7 @@ impl<E: Environment> Shard<E> {
         *self.own_plane.tombstones.entry(group).or_insert(true)
     }
 
-    /// The files of a tombstone are gone.
+    /// The files of a tombstone are deleted.
     pub(super) fn group_removed(&mut self, group: u64) {
         self.owned.emptied(group);
         self.shortage.trash.entry_came();
@@ -408,7 +406,8 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The files of a tombstone could not be removed: the control plane counts that, and orders it again.
+    /// The files of a tombstone could not be removed. The control plane counts the failure and repeats the
+    /// operation.
     pub(super) fn report_failed_removal(&mut self, group: u64) {
         if self.own_plane.tombstones.get(&group) == Some(&false) {
             let mut answers = ReconcileAnswers::default();
@@ -417,21 +416,21 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Tells the control plane what became of its orders.
+    /// Reports the outcomes of operations to the control plane.
     pub(super) fn report(&mut self, pass: u64, answers: ReconcileAnswers) {
         if answers.is_empty() {
             return;
         }
-        let told = ReconcileReport { shard: self.handler.id, pass, answers };
+        let report = ReconcileReport { shard: self.handler.id, pass, answers };
         if self.first.is_some() {
-            self.tell_fates(told);
+            self.send_reconciled(report);
         } else {
-            let frame = ShardFrame::Plane(PlaneFrame::Reconciled(Box::new(told)));
+            let frame = ShardFrame::Plane(PlaneFrame::Reconciled(Box::new(report)));
             self.handler.mailboxes.send(ShardId::FIRST, frame);
         }
     }
 
-    fn tell_fates(&mut self, ReconcileReport { shard, pass, answers }: ReconcileReport) {
+    fn send_reconciled(&mut self, ReconcileReport { shard, pass, answers }: ReconcileReport) {
         let body = answers.into_bytes();
         self.tell_python(&Record {
             kind: ToPython::Reconciled.code(),

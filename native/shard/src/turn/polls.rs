@@ -1,4 +1,4 @@
-//! Polls that waited for memory for their replies.
+//! Polls that wait for memory for their replies.
 
 use ng_io::Environment;
 use ng_session::request_handler::Resumed;
@@ -6,8 +6,8 @@ use ng_session::request_handler::Resumed;
 use super::Shard;
 
 impl<E: Environment> Shard<E> {
-    /// Begins the polls for whose replies there is room now, and answers those that have waited for too long.
-    /// Returns whether a partition of this shard was asked.
+    /// Begins the polls whose replies have room now, and answers those that waited too long. Returns true if
+    /// one is for a partition of this shard.
     pub(super) fn resume_polls(&mut self) -> bool {
         if self.handler.waiting_polls.count() == 0 {
             return false;

@@ -1,5 +1,5 @@
-//! Lack of space as operators see it: in the log when it begins, while sends are refused for it, and when it
-//! ends.
+//! Lack of disk space as operators see it: events at its begin and end and while sends are refused, and
+//! metrics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use ng_wire::table::metric::{Cell, Metric};
 use super::Shard;
 use crate::trash::{TrashFigures, TrashLink};
 
-/// Producers refuse to be discouraged; the counter has every send, the log one line in this time.
+/// Minimum time between two events of one kind. Producers retry constantly, so only the counter has every
+/// refused send.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// What a shard has said of its lack of space.
+/// State of a shard's lack of space, as reported.
 #[derive(Debug, Default)]
 pub(super) struct Shortage {
-    /// Since when segments wait for space.
+    /// Time since which segments wait for space.
     since: Option<Instant>,
     /// Sends refused since then.
     refused: u64,
@@ -26,17 +27,17 @@ pub(super) struct Shortage {
     removal_told: Option<Instant>,
     removals_failing: bool,
     journal_stuck: bool,
-    /// The way to the thread that empties the trash.
+    /// Link to the thread that empties the trash.
     pub(super) trash: Arc<TrashLink>,
-    /// What it had done when it was looked at last.
+    /// Figures of the trash at the last look.
     trash_seen: TrashFigures,
 }
 
-/// What changed.
+/// A change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Began,
-    /// After so many milliseconds in which so many sends were refused.
+    /// The shortage ended after `millis` milliseconds and `sends` refused sends.
     Ended {
         sends: u64,
         millis: u64,
@@ -48,7 +49,7 @@ impl Shortage {
         Self { trash, ..Self::default() }
     }
 
-    /// Takes note of how many groups wait for space now.
+    /// Updates the state with the number of groups that wait for space.
     fn look(&mut self, waiting: usize, now: Instant) -> Option<Change> {
         match (self.since, waiting > 0) {
             (None, true) => {
@@ -64,15 +65,15 @@ impl Shortage {
         }
     }
 
-    /// A send was refused; whether the log is to have a line now. Without a lack of space it was refused for
-    /// something else.
+    /// Counts a refused send. Returns true if an event is due, and `None` if space is not short, because the
+    /// send was then refused for another reason.
     fn refuse(&mut self, now: Instant) -> Option<bool> {
         self.since?;
         self.refused += 1;
         Some(is_due(&mut self.refusal_told, now))
     }
 
-    /// Whether sends are refused for lack of space.
+    /// Sends are refused for lack of space.
     const fn refuses(&self) -> bool {
         self.refused > 0
     }
@@ -87,7 +88,7 @@ fn is_due(told: &mut Option<Instant>, now: Instant) -> bool {
 }
 
 impl<E: Environment> Shard<E> {
-    /// Says what changed since the last turn.
+    /// Reports changes since the last turn.
     pub(super) fn tend_space(&mut self) {
         let disk = self.log.disk_figures();
         match self.shortage.look(disk.waits_for_space, self.handler.now) {
@@ -113,7 +114,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Nothing is acknowledged while the journal is stuck, and a start waits for it.
+    /// Reports a stuck journal. While it is stuck, it acknowledges nothing, and a start waits for it.
     fn tend_journal(&mut self, disk: &DiskFigures) {
         let stuck = disk.journal_lack.is_some();
         if std::mem::replace(&mut self.shortage.journal_stuck, stuck) == stuck {
@@ -129,7 +130,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// The thread that empties the trash has no voice of its own: the first shard speaks for it.
+    /// Reports for the thread that empties the trash. Shard 0 does it, because that thread has no event ring.
     fn tend_trash(&mut self) {
         let figures = self.shortage.trash.figures();
         let before = std::mem::replace(&mut self.shortage.trash_seen, figures);
@@ -140,7 +141,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// A send was turned away.
+    /// Counts a refused send.
     pub(super) fn send_refused(&mut self) {
         let Some(is_told) = self.shortage.refuse(self.handler.now) else { return };
         self.handler.metrics.add(const { Cell::of(Metric::SendsRefusedForSpace) }, 1);
@@ -150,7 +151,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// Files of a group could not be removed.
+    /// Reports files of a group that could not be removed.
     pub(super) fn removal_failed(&mut self, group: u64, error: IoError) {
         self.report_failed_removal(group);
         if is_due(&mut self.shortage.removal_told, self.handler.now) {
@@ -158,7 +159,7 @@ impl<E: Environment> Shard<E> {
         }
     }
 
-    /// What the metrics page shows of all that.
+    /// Publishes the metrics of space.
     pub(super) fn publish_space(&self) {
         let disk = self.log.disk_figures();
         let lacking = disk.journal_lack.map_or(0, |_| disk.journal_file_bytes);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_begins_once_and_ends_with_what_it_cost() {
+    fn a_shortage_begins_once_and_ends_with_its_refused_sends() {
         let mut shortage = Shortage::default();
         assert_eq!((shortage.look(0, at(0)), shortage.look(2, at(1))), (None, Some(Change::Began)));
         assert_eq!(shortage.look(9, at(2)), None);
@@ -194,16 +195,17 @@ mod tests {
     }
 
     #[test]
-    fn refused_sends_are_told_once_a_minute() {
+    fn refused_sends_are_reported_once_a_minute() {
         let mut shortage = Shortage::default();
         shortage.look(1, at(0));
-        let told: Vec<u64> = (0..200).filter(|second| shortage.refuse(at(*second)) == Some(true)).collect();
-        assert_eq!(told, [0, 60, 120, 180]);
+        let reported: Vec<u64> =
+            (0..200).filter(|second| shortage.refuse(at(*second)) == Some(true)).collect();
+        assert_eq!(reported, [0, 60, 120, 180]);
         assert_eq!(shortage.refused, 200);
     }
 
     #[test]
-    fn a_send_that_is_refused_with_room_on_the_disk_is_not_the_disks_fault() {
+    fn a_refused_send_without_a_shortage_is_not_counted() {
         let mut shortage = Shortage::default();
         assert_eq!(shortage.refuse(at(1)), None);
         shortage.look(1, at(2));

@@ -1,12 +1,12 @@
-//! Accepting connections, and when that rests.
+//! Accepts connections, and pauses when the kernel lacks resources.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use ng_io::{Driver, Handle, Instant, IoError, Listener, Operation, Socket, Token};
 
-/// How long accepting rests after the kernel had no descriptor or memory for a connection. Retrying at once
-/// would spin: the connection stays in the backlog and the socket stays readable.
+/// Pause after the kernel had no descriptor or memory for a connection. An immediate retry would spin,
+/// because the connection stays in the backlog and the socket stays readable.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// One listening socket of a driver.
@@ -20,25 +20,25 @@ pub struct Acceptor {
     closed: bool,
 }
 
-/// What an accept operation led to.
+/// Outcome of an accept operation.
 #[derive(Debug)]
 pub enum Arrival {
     /// A connection.
     Connection(Socket, SocketAddr),
-    /// The connection was lost before it could be taken, or the acceptor was closed.
+    /// The connection was lost before it was accepted, or the acceptor was closed.
     Nothing,
-    /// Accepting rests for a moment.
+    /// Accepting is paused.
     Paused(IoError),
 }
 
 impl Acceptor {
-    /// Takes a listener over; connections wait in its backlog until [`Self::open`].
+    /// Adopts a listener; connections wait in its backlog until [`Self::open`].
     pub fn new<D: Driver>(listener: Listener, token: Token, driver: &mut D) -> Result<Self, IoError> {
         let handle = driver.adopt_listener(listener)?;
         Ok(Self { handle, token, accepting: false, paused_until: None, closed: false })
     }
 
-    /// Starts accepting, if nothing is being accepted already and the acceptor is not closed for good.
+    /// Starts to accept, unless an accept operation is outstanding or the acceptor is closed.
     pub fn open<D: Driver>(&mut self, driver: &mut D) {
         if !self.accepting && !self.closed {
             self.accepting = true;
@@ -47,7 +47,7 @@ impl Acceptor {
         }
     }
 
-    /// An accept operation finished. After a connection the next one is asked for at once.
+    /// Handles a completed accept operation. After a connection, the next operation is submitted at once.
     pub fn accepted<D: Driver>(
         &mut self,
         result: Result<(Socket, SocketAddr), IoError>,
@@ -72,12 +72,12 @@ impl Acceptor {
         }
     }
 
-    /// When a pause ends.
+    /// End of the pause.
     pub fn paused_until(&self) -> Option<Instant> {
         self.paused_until
     }
 
-    /// Stops listening for good: connections in the backlog are refused.
+    /// Stops listening permanently: connections in the backlog are refused.
     pub fn close<D: Driver>(&mut self, driver: &mut D) {
         self.paused_until = None;
         self.closed = true;

@@ -1,7 +1,7 @@
 //! Connections without a session, oldest first.
 //!
-//! They cost memory before they have proved anything. Past the limit the one that has been without a session
-//! longest is closed, so a flood displaces itself while a client that logs in at once gets through.
+//! They cost memory before they have proved anything. Beyond the limit the oldest one is closed, so a flood
+//! displaces itself while a client that logs in at once succeeds.
 
 /// Marks the end of the list.
 const NONE: u32 = u32::MAX;
@@ -16,7 +16,7 @@ struct Link {
 const UNLISTED: Link = Link { older: NONE, newer: NONE, listed: false };
 
 /// A first-in first-out list threaded through the slots of the connection table: every operation is O(1), and
-/// a slot costs 12 bytes whether it is listed or not.
+/// each slot costs 12 bytes, listed or not.
 #[derive(Debug)]
 pub struct Unauthenticated {
     links: Vec<Link>,
@@ -32,17 +32,17 @@ impl Default for Unauthenticated {
 }
 
 impl Unauthenticated {
-    /// How many connections without a session there are.
+    /// Number of connections without a session.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The slot that has been without a session longest.
+    /// The slot that has had no session for the longest time.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// Lists a slot as the newest connection without a session.
+    /// Adds a slot as the newest connection without a session.
     pub fn join(&mut self, slot: u32) {
         let index = slot as usize;
         if self.links.len() <= index {
@@ -58,7 +58,7 @@ impl Unauthenticated {
         self.count += 1;
     }
 
-    /// Takes a slot off the list, if it is on it: it logged in, or its connection closed.
+    /// Removes a slot that logged in or closed; a slot outside the list is ignored.
     pub fn leave(&mut self, slot: u32) {
         let Some(link) = self.links.get(slot as usize).copied().filter(|link| link.listed) else { return };
         match link.older {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever order slots join and leave in, the list agrees with a plain queue.
+        /// For any order of joins and removals, the list equals a plain queue.
         #[test]
         fn agrees_with_a_queue(steps in proptest::collection::vec((0u32..24, any::<bool>()), 0..400)) {
             let mut unauthenticated = Unauthenticated::default();

@@ -1,4 +1,4 @@
-//! One connection as the table holds it.
+//! One row of the connection table.
 
 use std::net::SocketAddr;
 
@@ -15,59 +15,59 @@ use crate::sending::Sending;
 /// A session that a login bound to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// The fence that the client echoes in its requests.
+    /// Session number, which the client repeats in its requests.
     pub session: u64,
-    /// Who logged in.
+    /// User of the login.
     pub user_id: u32,
 }
 
-/// The request of a connection that is being served, for whoever measures.
+/// The current request of a connection, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// What it asks for.
+    /// Class of the request.
     pub class: RequestClass,
-    /// When all of it was there.
+    /// Time at which it was complete.
     pub at: Instant,
-    /// Messages that it brings.
+    /// Messages in it.
     pub messages: u32,
     /// Bytes of these messages.
     pub bytes: u64,
 }
 
-/// What a service may know and change of a connection.
+/// Properties of a connection that the service may read and change.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// The number under which clients see this connection.
+    /// Number of the connection as clients see it.
     pub client_id: u32,
-    /// Where it came from.
+    /// Address of the client.
     pub address: SocketAddr,
-    /// The address it reached us at, which is an address its user can reach.
+    /// Server address to which the client connected, because the client can reach it.
     pub local_address: SocketAddr,
-    /// Its session, after a login.
+    /// Session after a login.
     pub bound: Option<Bound>,
-    /// The longest reply frame that its client library takes, as its last login names it.
+    /// Maximum reply frame of the client library, from its last login.
     pub reply_bytes_max: u32,
-    /// Its session has ended elsewhere, for this reason: its next request is told so.
+    /// Reason for which the session was ended elsewhere; the answer to the next request contains it.
     pub ended: Option<EvictionReason>,
-    /// What it waits for, if that is known.
+    /// Current request, if it is measured.
     pub asked: Option<Asked>,
-    /// Memory that was promised to the reply it waits for, if that is to bring messages.
+    /// Memory reserved for the reply to a poll.
     pub promise: Promise,
-    /// Whether it has taken more than the kernel holds for a peer that does not read.
+    /// The peer has taken more bytes than the kernel buffers for a peer that does not read.
     pub is_proven: bool,
 }
 
-/// Memory for a reply that is not written yet.
+/// Memory reserved for a reply that is not written yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Promise {
-    /// How much.
+    /// Reserved bytes.
     pub bytes: usize,
-    /// Whether the peer was known to read when it was promised.
+    /// The peer was known to read when the memory was reserved.
     pub is_proven: bool,
 }
 
 impl Peer {
-    /// A peer that has asked for nothing.
+    /// A peer without a request.
     #[must_use]
     pub fn new(client_id: u32, address: SocketAddr) -> Self {
         Self {
@@ -84,14 +84,14 @@ impl Peer {
     }
 }
 
-/// How far a connection is from its end.
+/// Phase in the life of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Requests are served.
     Open,
-    /// The last reply is being sent; nothing more is served.
+    /// The last reply is being sent; no request is served.
     Finishing(CloseReason),
-    /// The last reply is sent; arriving bytes are dropped until the peer closes or the time is up.
+    /// The last reply is sent; arriving bytes are dropped until the peer closes or the time has passed.
     Lingering(CloseReason, Instant),
 }
 
@@ -102,15 +102,15 @@ pub(crate) struct Connection {
     pub(crate) handle: Handle,
     pub(crate) phase: Phase,
     pub(crate) input: Input,
-    /// A request is being answered elsewhere; the next one waits, so that answers keep their order.
+    /// A request is being answered elsewhere. The next one waits, so that answers keep their order.
     pub(crate) waiting: bool,
     /// Replies that no send operation has taken yet.
     pub(crate) output: Option<Buffer>,
-    /// Bytes of memory that a long frame has which is arriving.
+    /// Bytes of memory of a long frame that is arriving.
     pub(crate) frame_bytes: usize,
-    /// Bytes of replies that the kernel took.
+    /// Bytes of replies that the kernel has taken.
     pub(crate) taken: u64,
-    /// The reply being sent; present while a send operation is in flight.
+    /// The send operation in progress.
     pub(crate) sending: Option<Sending>,
 }
 
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// The peer sends no more. It may still read: it gets the replies it is owed, and then the close.
+    /// The peer has ended its stream. It may still read, so it gets its outstanding replies before the close.
     pub(crate) fn end_of_stream(&mut self) {
         if self.phase == Phase::Open {
             let inside_a_frame = self.input.deadline().is_some();
@@ -139,9 +139,9 @@ impl Connection {
         self.input.end();
     }
 
-    /// Takes memory for the next part of a frame, of which all connections together hold `held`. None is
-    /// given to a long frame while others hold what there is; one alone always gets it, so that no frame is
-    /// too long for good.
+    /// Reserves memory for the next part of a frame; all connections together hold `held`. A long frame is
+    /// refused while others use the budget. A single one always gets memory, so that no frame is permanently
+    /// too long.
     pub(crate) fn gets_memory(&mut self, header: &RequestHeader, held: &mut usize, limits: &Limits) -> bool {
         let wanted = self.input.memory_for(header.size as usize);
         let others = *held - self.frame_bytes;
@@ -153,7 +153,7 @@ impl Connection {
         true
     }
 
-    /// The frame was served, or is thrown away as it comes.
+    /// Releases the memory of a frame that was served or is being dropped.
     pub(crate) fn give_memory_back(&mut self, held: &mut usize) {
         *held -= std::mem::take(&mut self.frame_bytes);
     }
@@ -163,7 +163,7 @@ impl Connection {
         self.output.as_ref().map_or(0, |output| output.len())
     }
 
-    /// Whether so many reply bytes wait that no further request is served.
+    /// So many reply bytes wait that no further request is served.
     pub(crate) fn is_full(&self) -> bool {
         self.output_bytes() >= OUTPUT_BYTES_HIGH
     }
@@ -172,20 +172,19 @@ impl Connection {
         self.sending.is_some()
     }
 
-    /// Whether the connection owes its peer nothing.
+    /// No answer is outstanding.
     pub(crate) fn is_quiet(&self) -> bool {
         !self.waiting && !self.is_sending() && self.output_bytes() == 0
     }
 
-    /// Whether a stop that gives this connection up breaks a promise: an answer that is being worked on, or
-    /// one that a session has not taken yet. A connection without a session that does not read was promised
-    /// nothing.
+    /// A close now would break a promise: an answer is in progress, or a session has not taken one yet. A
+    /// connection without a session that does not read was promised nothing.
     pub(crate) fn is_owed(&self) -> bool {
         self.waiting || (self.peer.bound.is_some() && !self.is_quiet())
     }
 
-    /// The server stops: a peer that takes nothing of its reply has little time left. A connection without a
-    /// session has no more, whatever it takes: nobody without a session delays a stop.
+    /// Shortens the time of a peer that takes nothing of its reply, because the server stops. A connection
+    /// without a session gets only this time even if it reads, so that it cannot delay a stop.
     pub(crate) fn hurry_to_stop(&mut self, now: Instant, acknowledged: Option<u64>) {
         let Some(sending) = &mut self.sending else { return };
         sending.hurry(now, acknowledged, STOP_PATIENCE);
@@ -194,14 +193,14 @@ impl Connection {
         }
     }
 
-    /// Others need the memory of the reply: a peer that takes nothing of it has little time left.
+    /// Shortens the time of a peer that takes nothing of its reply, because others need the memory.
     pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>) {
         if let Some(sending) = &mut self.sending {
             sending.hurry(now, acknowledged, SHORT_PATIENCE);
         }
     }
 
-    /// When this connection has to be looked at, and why it would be closed then.
+    /// Next deadline, with the reason for which the connection would then be closed.
     pub(crate) fn deadline(&self) -> Option<(Instant, CloseReason)> {
         let lingering = match self.phase {
             Phase::Lingering(reason, until) => Some((until, reason)),

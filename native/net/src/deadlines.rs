@@ -1,9 +1,9 @@
 //! Timers by connection slot.
 //!
-//! A deadline that moves later is not moved in the heap: the entry fires early, the connection is asked for
-//! its real deadline, and the entry goes back. One that moves earlier leaves a spent entry behind, which is
-//! dropped when it fires, and entries point one frame time ahead at most: the heap stays within a small
-//! multiple of the slots.
+//! A deadline that moves later is not moved in the heap: its entry fires early, the connection is asked for
+//! the current deadline, and the entry is inserted again. A deadline that moves earlier leaves an obsolete
+//! entry, which is dropped when it fires. Entries are at most one frame time ahead, so the heap stays within
+//! a small multiple of the slots.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,18 +14,18 @@ use ng_io::Instant;
 #[derive(Debug, Default)]
 pub struct Deadlines {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// When the slot's newest entry fires; an older entry of the same slot is spent when it does.
+    /// Time of the slot's newest entry; older entries of the slot are obsolete.
     armed: Vec<Option<Instant>>,
 }
 
 impl Deadlines {
-    /// Makes sure `slot` is looked at no later than `at`.
+    /// Ensures that `slot` is due no later than `at`.
     pub fn arm(&mut self, slot: u32, at: Instant) {
         let index = slot as usize;
         if self.armed.len() <= index {
             self.armed.resize(index + 1, None);
         }
-        // An entry that fires earlier serves as well. A later one is replaced only when the new deadline is
+        // An entry that fires earlier is sufficient. A later one is replaced only if the new deadline is
         // earlier, which happens at most twice per frame (header seen, reply sent), so the heap stays within
         // a small multiple.
         if self.armed[index].is_none_or(|pending| pending > at) {
@@ -34,7 +34,7 @@ impl Deadlines {
         }
     }
 
-    /// The earliest moment at which a slot wants to be looked at.
+    /// The earliest time at which a slot is due.
     pub fn next(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }

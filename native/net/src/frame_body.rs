@@ -1,4 +1,4 @@
-//! The body of a frame that is all here.
+//! The body of a complete frame.
 
 use std::mem;
 use std::ops::Range;
@@ -6,28 +6,27 @@ use std::ops::Range;
 use ng_io::{Buffer, Chunk, SharedPool};
 use ng_wire::frame::HEADER_BYTES;
 
-/// What comes behind the header of a request. Most of it is read and forgotten; messages are kept, and so is
-/// then the memory that they came in, instead of a copy.
+/// The bytes after the header of a request. Most are read and dropped. Messages are kept together with the
+/// buffer that received them, so that they need no copy.
 #[derive(Debug)]
 pub struct FrameBody<'a> {
     pub(crate) buffer: &'a mut Buffer,
-    /// Where the frame is in the buffer.
+    /// Position of the frame in the buffer.
     pub(crate) frame: Range<usize>,
-    /// Where in its frames this connection has what is kept.
+    /// Start of the kept part in this connection's frames.
     pub(crate) kept_from: &'a mut Option<usize>,
-    /// Where the memory goes in the end.
+    /// Pool to which the memory finally returns.
     pub(crate) home: &'a SharedPool,
 }
 
 impl FrameBody<'_> {
-    /// The bytes.
+    /// The bytes of the body.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.frame.start + HEADER_BYTES..self.frame.end]
     }
 
-    /// The bytes from `start` on, to be kept: where they are, if the frame was given memory for that, else
-    /// copied.
+    /// Keeps the bytes from `start` on: in place if the frame has memory for that, otherwise as a copy.
     #[must_use]
     pub fn keep(self, start: usize) -> Chunk {
         let from = self.frame.start + HEADER_BYTES + start;
@@ -40,13 +39,13 @@ impl FrameBody<'_> {
     }
 }
 
-/// Which part of a frame will be kept.
+/// Part of a frame that will be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// None, or so little that it is better copied.
+    /// None, or so little that a copy is cheaper.
     Nothing,
-    /// What begins this far behind the start of the frame, up to its end.
+    /// From this position in the frame to its end.
     From(usize),
-    /// A part that begins where cannot be told yet.
+    /// A part whose start is not known yet.
     Unknown,
 }

@@ -1,18 +1,18 @@
-//! Memory for the frames of one table, used again and again.
+//! Memory for the frames of one table, reused.
 
 use ng_io::{Buffer, BufferPool, SharedPool};
 
-/// Buffers of frames that have come, for frames to come.
+/// Buffers of served frames, for later frames.
 #[derive(Debug)]
 pub(crate) struct FrameMemory {
-    /// Of frames that were served and forgotten.
+    /// Buffers of frames that were served and dropped.
     passing: BufferPool,
-    /// Page-aligned: of frames whose content is kept for a while. They come back from whoever had it last.
+    /// Page-aligned buffers of frames with a kept part. Their last owner returns them.
     kept: SharedPool,
 }
 
 impl FrameMemory {
-    /// Keeps at most so many bytes of spare buffers, half of them for each purpose.
+    /// Keeps at most `bytes_max` bytes of spare buffers, half of them in each pool.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { passing: BufferPool::new(bytes_max / 2), kept: SharedPool::new(bytes_max / 2) }
     }
@@ -22,22 +22,22 @@ impl FrameMemory {
         self.passing.bytes() + self.kept.bytes()
     }
 
-    /// Frees what nobody has used for a minute. Returns how many bytes that were.
+    /// Frees buffers without use for a minute. Returns the number of bytes freed.
     pub(crate) fn age(&mut self) -> usize {
         self.passing.age() + self.kept.age()
     }
 
-    /// An empty buffer with room for so many bytes.
+    /// An empty buffer with room for `bytes` bytes.
     pub(crate) fn room(&mut self, bytes: usize) -> Buffer {
         self.passing.take(bytes).unwrap_or_else(|| Buffer::with_capacity(bytes))
     }
 
-    /// The same with no more room than that.
+    /// An empty buffer with room for exactly `bytes` bytes.
     pub(crate) fn exact_room(&mut self, bytes: usize) -> Buffer {
         self.passing.take_exactly(bytes).unwrap_or_else(|| Buffer::with_capacity(bytes))
     }
 
-    /// A page-aligned buffer that has `lead` bytes and takes `bytes` more.
+    /// A page-aligned buffer with `lead` bytes and room for `bytes` more.
     pub(crate) fn room_behind(&self, lead: usize, bytes: usize) -> Buffer {
         let mut buffer = self.kept.take(lead + bytes).unwrap_or_else(|| Buffer::aligned(lead + bytes));
         buffer.extend_zeroes(lead);
@@ -45,7 +45,7 @@ impl FrameMemory {
         buffer
     }
 
-    /// Takes a buffer that is not needed any more.
+    /// Takes an unneeded buffer back.
     pub(crate) fn give(&mut self, buffer: Buffer) {
         if buffer.is_aligned() {
             self.kept.give(buffer);
@@ -54,7 +54,7 @@ impl FrameMemory {
         }
     }
 
-    /// Where kept memory goes in the end.
+    /// Pool to which kept memory finally returns.
     pub(crate) const fn home(&self) -> &SharedPool {
         &self.kept
     }

@@ -1,17 +1,17 @@
-//! What travels from the accepting shard to the shard that will serve a connection.
+//! An accepted connection on its way from the accepting shard to the shard that will serve it.
 
 use std::net::SocketAddr;
 
 use ng_io::Socket;
 
-/// An accepted descriptor that nobody has read from yet. It owns the socket: a hand-over that is dropped on
-/// the way closes it, so no path can leak a descriptor.
+/// An accepted descriptor from which nothing was read yet. It owns the socket: dropping a hand-over closes
+/// it, so that no path can leak a descriptor.
 #[derive(Debug)]
 pub struct HandOver {
     /// The accepted socket.
     pub socket: Socket,
-    /// The number under which clients see this connection (`get_me`, `get_clients`).
+    /// The number of the connection as clients see it (`get_me`, `get_clients`).
     pub client_id: u32,
-    /// Where the connection came from.
+    /// Address of the client.
     pub address: SocketAddr,
 }

@@ -1,4 +1,4 @@
-//! The receiving half of a connection: bytes in, whole frames out, in bounded memory.
+//! The receiving half of a connection: splits received bytes into frames, in bounded memory.
 
 use std::time::Duration;
 
@@ -12,51 +12,50 @@ use crate::limits::{
     ACKNOWLEDGEMENT_DELAY, INPUT_BYTES, INPUT_BYTES_HABITUAL_MAX, SMALL_FRAME_BYTES, STALLED_FRAME_BYTES_MAX,
 };
 
-/// What the buffered bytes allow.
+/// State of the buffered bytes.
 #[derive(Debug)]
 pub(crate) enum Look {
     /// More bytes are needed.
     Starved,
-    /// The header of the next frame; its body may still be on its way.
+    /// The header of the next frame; its body may still be arriving.
     Header(RequestHeader),
-    /// The peer does not speak the protocol.
+    /// The bytes violate the protocol.
     Broken(CloseReason),
 }
 
-/// Bytes of one connection that are not yet a served request.
+/// Received bytes of one connection that belong to no served request yet.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// Absent while a receive operation owns it.
+    /// `None` while a receive operation owns the buffer.
     buffer: Option<Buffer>,
-    /// Bytes of the buffer in front of the frame in progress.
+    /// Bytes in the buffer before the current frame.
     lead: usize,
-    /// How many there should be, so that what is kept of the frame lies where it is wanted; none if nothing
-    /// is kept.
+    /// Wanted number of those bytes, so that the kept part of the frame has its final position; `None` if no
+    /// part is kept.
     lead_wanted: Option<usize>,
-    /// Where in its frame that began which was kept last.
+    /// Start of the kept part in the last frame that had one.
     kept_from: Option<usize>,
-    /// Bytes still to come of a frame that was answered from its header.
+    /// Bytes that are still to be dropped of a frame that was answered from its header.
     discard: usize,
-    /// How long that frame is in all.
+    /// Total length of that frame.
     discarded_frame: usize,
-    /// The peer sends no more.
+    /// The peer has ended its stream.
     ended: bool,
-    /// Whether a whole header was ever seen: only the first frame is examined for foreign protocols.
+    /// A whole header was received. Only the first frame is checked for foreign protocols.
     first_frame_seen: bool,
-    /// The frame in progress: when its first byte was seen, and when it must be complete.
+    /// Time of the first byte of the current frame, and its deadline.
     clock: Option<(Instant, Instant)>,
-    /// How long the last frame was that came whole. Who sends frames tends to send more of that size.
+    /// Length of the last complete frame, because the next one often has the same.
     habit: usize,
-    /// The rest of a frame once arrived so late that the peer must have waited for our delayed
-    /// acknowledgement.
+    /// A frame was once delayed so long that the peer must have waited for a delayed acknowledgement.
     stalls: bool,
 }
 
-/// A receive operation to come.
+/// A receive operation to submit.
 #[derive(Debug)]
 pub(crate) struct Arming {
     pub(crate) buffer: Buffer,
-    /// Bytes to wait for; zero takes what is there.
+    /// Bytes to wait for; zero returns with any.
     pub(crate) wanted: usize,
 }
 
@@ -78,12 +77,12 @@ impl Input {
         }
     }
 
-    /// What is here of the frame in progress, and behind it.
+    /// Bytes of the current frame and after it.
     pub(crate) fn received(&self) -> &[u8] {
         self.buffer.as_deref().map_or(&[], |bytes| &bytes[self.lead..])
     }
 
-    /// Looks at the next frame without consuming it.
+    /// Examines the next frame without consuming it.
     pub(crate) fn look(&mut self, frame_bytes_max: u32) -> Look {
         if self.discard > 0 {
             return Look::Starved;
@@ -103,7 +102,7 @@ impl Input {
         }
     }
 
-    /// The body of the frame `header` begins, once all of it is here.
+    /// The body of the frame with `header`, once it is complete.
     pub(crate) fn body<'a>(
         &'a mut self,
         header: &RequestHeader,
@@ -114,9 +113,8 @@ impl Input {
         Some(FrameBody { buffer, frame, kept_from: &mut self.kept_from, home: memory.home() })
     }
 
-    /// Chooses where in a page the frame in progress is received to, so that what is kept of it has `front`
-    /// bytes in front of it there. While it cannot be told where that begins, it is taken to be as in the
-    /// frame before.
+    /// Chooses the position of the current frame in a page, so that its kept part has `front` bytes before
+    /// it. Until the start of that part is known, the start in the previous frame is assumed.
     pub(crate) fn place(&mut self, kept: Kept, front: usize) {
         let from = match kept {
             Kept::Nothing => None,
@@ -126,21 +124,21 @@ impl Input {
         self.lead_wanted = from.map(|from| (front + PAGE - from % PAGE) % PAGE);
     }
 
-    /// Drops the frame `header` begins: it was served.
+    /// Drops a served frame.
     pub(crate) fn consume(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
         self.habit = header.size as usize;
         self.drop_bytes(self.habit, memory);
         self.clock = None;
     }
 
-    /// Drops the frame `header` begins, whose body was not read and may still be arriving. Its clock goes on.
+    /// Drops a frame without its body, which may still be arriving. Its deadline stays in force.
     pub(crate) fn consume_unread(&mut self, header: &RequestHeader, memory: &mut FrameMemory) {
         self.discard = header.size as usize;
         self.discarded_frame = self.discard;
         self.throw_away(memory);
     }
 
-    /// Goes on dropping the bytes of a frame that was answered from its header.
+    /// Drops further bytes of a frame that was answered from its header.
     pub(crate) fn throw_away(&mut self, memory: &mut FrameMemory) {
         let dropped = self.received().len().min(self.discard);
         self.drop_bytes(dropped, memory);
@@ -150,7 +148,7 @@ impl Input {
         }
     }
 
-    /// Drops whatever arrived: the connection is only drained now.
+    /// Drops all received bytes, because the connection is only drained now.
     pub(crate) fn clear(&mut self) {
         if let Some(buffer) = &mut self.buffer {
             buffer.clear();
@@ -162,7 +160,7 @@ impl Input {
         let Some(buffer) = &mut self.buffer else { return };
         if count > 0 {
             let lead = std::mem::take(&mut self.lead);
-            // What was kept has gone with its memory.
+            // The kept part was removed together with its memory.
             if !buffer.is_empty() {
                 buffer.consume(lead + count);
             }
@@ -177,7 +175,7 @@ impl Input {
         }
     }
 
-    /// How long the frame in progress is, as far as is known.
+    /// Length of the current frame, as far as it is known.
     pub(crate) fn frame_bytes(&self, header: Option<&RequestHeader>) -> usize {
         if self.discard > 0 {
             return self.discarded_frame;
@@ -185,14 +183,13 @@ impl Input {
         header.map_or(HEADER_BYTES, |header| header.size as usize)
     }
 
-    /// When the frame in progress must be complete.
+    /// Deadline of the current frame.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.clock.map(|(_, deadline)| deadline)
     }
 
-    /// Starts the clock of a frame that has begun, or sets its deadline anew once its length is known.
-    /// Without a frame in progress nothing is timed: nobody is cut for being quiet. Returns whether the clock
-    /// began to run now.
+    /// Starts the clock of a frame, or updates its deadline once the length is known. Without a frame there
+    /// is no deadline, so that idle connections stay open. Returns true if the clock has just started.
     pub(crate) fn run_clock(&mut self, now: Instant, allowance: Duration) -> bool {
         if self.is_armed() {
             return false;
@@ -206,49 +203,49 @@ impl Input {
         frame_started && !was_running
     }
 
-    /// Notices a peer with Nagle's algorithm: it sends the last, short segment of a frame only when
-    /// everything before it is acknowledged, and the kernel delays acknowledgements of a lone header by 40
-    /// ms. Of longer frames whole segments follow the header, which the kernel acknowledges at once.
+    /// Detects a peer with Nagle's algorithm. Such a peer sends the last, short segment of a frame only after
+    /// all earlier ones are acknowledged, and the kernel delays the acknowledgement of a lone header by 40
+    /// ms. Longer frames have whole segments after the header, which the kernel acknowledges at once.
     pub(crate) fn note_arrival(&mut self, now: Instant) {
         let late = self.clock.is_some_and(|(started, _)| now - started >= ACKNOWLEDGEMENT_DELAY);
         self.stalls |= late && self.received().len() <= STALLED_FRAME_BYTES_MAX;
     }
 
-    /// Whether the peer of a frame that has just begun waits until its first bytes are acknowledged.
+    /// The peer of a new frame waits until its first bytes are acknowledged.
     pub(crate) fn awaits_acknowledgement(&self, frame_bytes: usize) -> bool {
         self.stalls && frame_bytes <= STALLED_FRAME_BYTES_MAX
     }
 
-    /// Stops the clock: it is us who keep the peer waiting.
+    /// Stops the clock, because the peer waits for this server.
     pub(crate) fn stop_clock(&mut self) {
         self.clock = None;
     }
 
-    /// Whether a receive operation owns the buffer.
+    /// A receive operation owns the buffer.
     pub(crate) fn is_armed(&self) -> bool {
         self.buffer.is_none()
     }
 
-    /// Nothing more will arrive.
+    /// Marks the end of the stream.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether nothing more will arrive.
+    /// The stream has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Hands the buffer to a receive operation, unless nothing more will arrive. It has room for at least one
-    /// more byte and grows with what has arrived, now or as the frame before, never with what a header
-    /// promised: to twice that, and no further than `frame_bytes`. What is missing of a frame that has begun
-    /// comes in one piece, as far as there is room.
+    /// Hands the buffer to a receive operation, unless the stream has ended. The buffer has room for at least
+    /// one more byte. It grows with the bytes that have arrived of this or the previous frame, to at most
+    /// twice their number and at most `frame_bytes`; a header's promise alone never makes it grow. The
+    /// operation waits for the missing bytes of the frame, as far as there is room.
     pub(crate) fn arm(&mut self, frame_bytes: usize, memory: &mut FrameMemory) -> Option<Arming> {
         if self.ended {
             return None;
         }
         let mut buffer = self.buffer.take()?;
-        // What is thrown away as it comes needs no room.
+        // Bytes to be dropped need no extra room.
         let frame_bytes = if self.discard > 0 { 0 } else { frame_bytes };
         let received = buffer.len() - self.lead;
         let earned = self.earned(received, frame_bytes);
@@ -267,14 +264,14 @@ impl Input {
         Some(Arming { buffer, wanted })
     }
 
-    /// How much room a frame of so many bytes has earned: twice what has arrived of it, or came with the
-    /// frame before.
+    /// Room that a frame of this size gets: twice the bytes that have arrived of it, or of the previous
+    /// frame.
     fn earned(&self, received: usize, frame_bytes: usize) -> usize {
         (2 * received.max(self.habit)).min(frame_bytes).max(received + 1)
     }
 
-    /// Bytes of memory that go beyond what every connection may have, once the next part of a frame of
-    /// `frame_bytes` arrives.
+    /// Bytes of memory beyond the share of every connection that the next part of a frame of `frame_bytes`
+    /// needs.
     pub(crate) fn memory_for(&self, frame_bytes: usize) -> usize {
         let earned = self.lead + self.earned(self.received().len(), frame_bytes);
         let held = self.buffer.as_ref().map_or(0, Buffer::capacity);
@@ -291,7 +288,7 @@ impl Input {
 mod tests {
     use super::*;
 
-    /// A header of a frame of so many bytes.
+    /// A header of a frame of `size` bytes.
     fn header(size: u32) -> RequestHeader {
         RequestHeader {
             size,
@@ -306,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_connection_holds_what_its_habit_asks_for_and_no_more() {
+    fn an_idle_connection_holds_a_buffer_for_its_usual_frame_size() {
         for (size, waiting) in [(300, 1024), (1_500, 2048), (3_000, 4096), (100_000, INPUT_BYTES)] {
             let mut memory = FrameMemory::new(1 << 20);
             [1_500, 3_000, 6_000, 12_000, 16_384]
@@ -319,15 +316,15 @@ mod tests {
         }
     }
 
-    /// Receives a frame of so many bytes in two parts, the second of them so much after the first. Says
-    /// whether the peer counts as one that waits for acknowledgements when its next frame begins.
+    /// Receives a frame in two parts, the second one `delay` after the first. Returns true if the next
+    /// frame's peer counts as one that waits for acknowledgements.
     fn stalls_after(size: u32, delay: Duration) -> bool {
         let mut memory = FrameMemory::new(1 << 20);
         let mut input = Input::new();
         let began = Instant::FAR_FUTURE - Duration::from_hours(1);
         input.disarm(Buffer::from(vec![1; HEADER_BYTES]));
         assert!(input.run_clock(began, Duration::from_secs(10)));
-        assert!(!input.awaits_acknowledgement(size as usize), "nothing is known of the peer yet");
+        assert!(!input.awaits_acknowledgement(size as usize), "the first frame cannot show it");
         let _ = input.arm(size as usize, &mut memory);
         input.disarm(Buffer::from(vec![1; size as usize]));
         input.note_arrival(began + delay);
@@ -336,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_stalls_if_the_rest_of_a_short_frame_came_after_the_delayed_acknowledgement() {
+    fn a_peer_stalls_if_the_rest_of_a_short_frame_follows_the_delayed_acknowledgement() {
         let delayed = Duration::from_millis(40);
         assert!(stalls_after(20_000, delayed));
         assert!(stalls_after(60_000, delayed));
@@ -345,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_peer_that_stalls_long_frames_are_not_acknowledged_early() {
+    fn long_frames_of_a_stalling_peer_are_not_acknowledged_early() {
         let mut input = Input::new();
         input.stalls = true;
         assert!(input.awaits_acknowledgement(STALLED_FRAME_BYTES_MAX));

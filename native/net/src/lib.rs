@@ -1,8 +1,7 @@
-//! Client connections of one shard: from an accepted descriptor to whole requests, and back to bytes.
+//! Client connections of one shard: from accepted descriptors to whole requests, and from replies to bytes.
 //!
-//! Everything here runs on the shard's own thread and never waits. The table drives a [`ng_io::Driver`], cuts
-//! the byte stream into frames, and asks a [`Service`] for the answers; it knows nothing of commands or
-//! sessions.
+//! All code here runs on the shard's thread and never waits. The table drives a [`ng_io::Driver`], splits the
+//! byte stream into frames, and asks a [`Service`] for the answers. It must not know commands or sessions.
 
 pub mod acceptor;
 pub mod admission;

@@ -1,41 +1,41 @@
-//! A reply on its way to a peer, and how long the peer may take for it.
+//! A reply on its way to a peer, and the time that the peer may take for it.
 
 use std::time::Duration;
 
 use ng_io::Instant;
 
-/// A peer that takes nothing is looked at this often before its time is up. So it is closed after its
-/// patience, and a quarter of it later at the latest.
+/// Number of checks within the patience. A peer that takes nothing is closed after its patience, and at most
+/// a quarter of it later.
 const LOOKS: u32 = 4;
 
-/// One send operation in flight. A look costs a system call, so there is none before a reply has waited for a
-/// while.
+/// One send operation in progress. A check costs a system call, so the first one follows only after the reply
+/// has waited for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sending {
-    /// How long the reply is.
+    /// Length of the reply.
     pub(crate) bytes: usize,
-    /// The peer must have all of it by then, however steadily it reads.
+    /// Time at which the peer must have all of it, even if it reads steadily.
     overdue_at: Instant,
-    /// How long the peer may take nothing.
+    /// Time in which the peer may take nothing.
     patience: Duration,
-    /// When the peer was last known to take something.
+    /// Time of the last known progress.
     moved_at: Instant,
-    /// What the peer had acknowledged at the last look.
+    /// Bytes that the peer had acknowledged at the last check.
     acknowledged: Option<u64>,
     look_at: Instant,
 }
 
-/// What a look at a reply found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// It may go on.
+    /// The peer makes progress.
     Moving,
     /// The peer takes nothing, or too little.
     Stalled,
 }
 
 impl Sending {
-    /// A reply of so many bytes that is submitted at `now` and may take `allowance` in all.
+    /// A reply of `bytes` bytes, submitted at `now`, that may take `allowance` in total.
     pub(crate) fn new(now: Instant, bytes: usize, allowance: Duration, patience: Duration) -> Self {
         Self {
             bytes,
@@ -47,13 +47,13 @@ impl Sending {
         }
     }
 
-    /// When it is looked at next.
+    /// Time of the next check.
     pub(crate) fn deadline(&self) -> Instant {
         self.look_at.min(self.overdue_at)
     }
 
-    /// Compares what the peer has acknowledged with what it had before. The first look of a reply has nothing
-    /// to compare with, and counts as progress.
+    /// Compares the acknowledged bytes with those of the last check. The first check has nothing to compare
+    /// with and counts as progress.
     pub(crate) fn look(&mut self, now: Instant, acknowledged: Option<u64>) -> Look {
         if acknowledged.is_some() && acknowledged != self.acknowledged {
             self.acknowledged = acknowledged;
@@ -67,8 +67,8 @@ impl Sending {
         Look::Moving
     }
 
-    /// Gives the peer less patience from now on, because the server stops or others need the memory. To be
-    /// asked for the same again changes nothing, so that a peer cannot gain time by it.
+    /// Reduces the patience, because the server stops or others need the memory. A repeated call changes
+    /// nothing, so that a peer cannot gain time by it.
     pub(crate) fn hurry(&mut self, now: Instant, acknowledged: Option<u64>, patience: Duration) {
         if self.patience <= patience {
             return;
@@ -79,7 +79,7 @@ impl Sending {
         self.look_at = self.look_at.min(now + self.patience / LOOKS);
     }
 
-    /// Ends it at `at` whatever the peer does.
+    /// Ends the reply at `at`, even if the peer makes progress.
     pub(crate) fn end_by(&mut self, at: Instant) {
         self.overdue_at = self.overdue_at.min(at);
     }
@@ -96,7 +96,7 @@ mod tests {
         Instant::from_nanos(0) + Duration::from_secs(seconds)
     }
 
-    /// Looks whenever it is due; returns when it stalled.
+    /// Checks the reply whenever it is due; returns the time at which it stalled.
     fn stalls_at(mut sending: Sending, acknowledged: impl Fn(Instant) -> Option<u64>) -> Instant {
         loop {
             let now = sending.deadline();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_has_the_patience_and_a_quarter_more() {
+    fn a_peer_that_takes_nothing_has_the_patience_and_a_quarter_more() {
         let stalled = stalls_at(Sending::new(at(0), 1, HOUR, PATIENCE), |_| Some(7));
         assert!((at(30)..=at(38)).contains(&stalled), "{stalled:?}");
         assert_eq!(
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_something_has_until_it_is_overdue() {
+    fn a_peer_that_takes_something_has_until_it_is_overdue() {
         let steady = |now: Instant| Some(now.as_nanos());
         assert_eq!(stalls_at(Sending::new(at(0), 1, HOUR, PATIENCE), steady), at(3_600));
         let until_a_minute = |now: Instant| Some(now.min(at(60)).as_nanos());
@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_has_less_patience_with_what_is_on_its_way() {
+    fn a_stop_reduces_the_patience_with_replies_in_progress() {
         let mut sending = Sending::new(at(0), 1, HOUR, PATIENCE);
         sending.hurry(at(5), Some(7), Duration::from_secs(1));
         assert_eq!(stalls_at(sending, |_| Some(7)), at(6));
         sending.hurry(at(6), Some(7), Duration::from_secs(1));
-        assert_eq!(stalls_at(sending, |_| Some(7)), at(6), "it is not given more time");
+        assert_eq!(stalls_at(sending, |_| Some(7)), at(6), "it gets no more time");
         sending.end_by(at(5));
         assert_eq!(sending.deadline(), at(5));
         assert_eq!(sending.look(at(5), Some(8)), Look::Stalled);

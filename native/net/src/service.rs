@@ -1,4 +1,4 @@
-//! What the table asks of the shard.
+//! The interface through which the table asks the shard for answers.
 
 use ng_wire::frame::RequestHeader;
 use ng_wire::table::close_reason::CloseReason;
@@ -7,13 +7,13 @@ use crate::connection::Peer;
 use crate::frame_body::{FrameBody, Kept};
 use crate::identity::ConnectionId;
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     /// The reply was written.
     Answered,
-    /// The answer comes later through [`crate::Connections::answer`]; until then the connection's next
-    /// request waits.
+    /// The answer follows through [`crate::Connections::answer`]. Until then the connection's next request
+    /// waits.
     Waiting,
     /// The reply was written and is the last one.
     AnsweredLast(CloseReason),
@@ -21,16 +21,16 @@ pub enum Served {
 
 /// The shard's side: commands, sessions, permissions.
 pub trait Service {
-    /// How long a frame (header and body) of this request may be for its body to be read at all. Asked from
-    /// the header, before any body byte is held.
+    /// Maximum length of a frame (header and body) whose body is read. The table asks with the header, before
+    /// it holds any byte of the body.
     fn frame_bytes_max(&self, peer: &Peer, header: &RequestHeader) -> u32;
 
-    /// Which part of a frame will be kept, as far as its first bytes tell: it can then be received to where
-    /// it stays. Asked before the rest of a long frame is received.
+    /// The part of a frame that will be kept, as far as its first bytes show, so that it can be received in
+    /// its final position. The table asks before it receives the rest of a long frame.
     fn kept(&self, header: &RequestHeader, received: &[u8]) -> Kept;
 
-    /// Serves one request. `body` is absent when the frame exceeds [`Self::frame_bytes_max`]: it is then
-    /// answered from its header alone and its bytes are thrown away as they arrive.
+    /// Serves one request. `body` is `None` if the frame exceeds [`Self::frame_bytes_max`]; the header alone
+    /// is then answered and the body is dropped as it arrives.
     fn serve(
         &mut self,
         id: ConnectionId,
@@ -40,10 +40,10 @@ pub trait Service {
         reply: &mut Vec<u8>,
     ) -> Served;
 
-    /// Answers a request for whose body there is no memory now: its client may try again. Its bytes are
-    /// thrown away as they arrive.
+    /// Answers a request whose body has no memory now, so that the client may try again. The body is dropped
+    /// as it arrives.
     fn busy(&mut self, peer: &mut Peer, header: &RequestHeader, reply: &mut Vec<u8>) -> Served;
 
-    /// A connection is gone, for whatever reason.
+    /// Reports a closed connection.
     fn closed(&mut self, peer: &Peer, reason: CloseReason);
 }

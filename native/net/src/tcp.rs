@@ -22,14 +22,14 @@ struct Slot {
     connection: Option<Connection>,
 }
 
-/// Running sums of one table, for the metrics row of its shard.
+/// Sums of one table, for the metrics of its shard.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Bytes that receive operations appended.
+    /// Bytes received.
     pub bytes_received: u64,
-    /// Bytes that send operations completed.
+    /// Bytes sent.
     pub bytes_sent: u64,
-    /// Frames whose first bytes were acknowledged at once, because their peer waits for that.
+    /// Frames whose first bytes were acknowledged at once, because their peer waits for the acknowledgement.
     pub early_acknowledgements: u64,
 }
 
@@ -42,21 +42,21 @@ pub struct Connections {
     unauthenticated: Unauthenticated,
     deadlines: Deadlines,
     spare_outputs: Vec<Buffer>,
-    /// Memory of frames that have come, for frames to come.
+    /// Buffers of served frames, for reuse.
     frame_memory: FrameMemory,
-    /// Bytes of long frames that are arriving.
+    /// Bytes of memory of long frames that are arriving.
     frame_bytes: usize,
-    /// One reply under construction; its capacity is kept.
+    /// The reply under construction; kept to reuse its capacity.
     reply: Vec<u8>,
     traffic: Traffic,
     /// Bytes of replies that the kernel has not taken yet.
     unsent: Unsent,
-    /// No request is served any more.
+    /// The server is stopping and serves no further request.
     stopping: bool,
 }
 
 impl Connections {
-    /// An empty table. Memory grows with the connections it has held, up to the limits.
+    /// An empty table. Its memory grows with the connections, up to the limits.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -74,12 +74,12 @@ impl Connections {
         }
     }
 
-    /// Connections open now.
+    /// Number of open connections.
     pub fn count(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Connections without a session now.
+    /// Number of open connections without a session.
     pub fn unauthenticated(&self) -> usize {
         self.unauthenticated.count()
     }
@@ -89,7 +89,7 @@ impl Connections {
         self.unsent
     }
 
-    /// Bytes of memory that long frames have which are arriving.
+    /// Bytes of memory of long frames that are arriving.
     pub fn frame_bytes(&self) -> usize {
         self.frame_bytes
     }
@@ -99,24 +99,24 @@ impl Connections {
         self.frame_memory.bytes()
     }
 
-    /// Frees spare memory that nobody has used for a minute; to be called every ten seconds. Returns how many
-    /// bytes that were.
+    /// Frees spare memory without use for a minute. The caller calls it every ten seconds. Returns the number
+    /// of bytes freed.
     pub fn age_memory(&mut self) -> usize {
         self.frame_memory.age()
     }
 
-    /// Bytes moved since the start.
+    /// Sums since the start.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// The earliest moment at which [`Self::expire`] has something to do.
+    /// The earliest time at which [`Self::expire`] has work.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.next()
     }
 
-    /// Takes over an accepted connection and starts reading from it. A connection that finds the table full,
-    /// or whose descriptor the driver refuses, is closed and reported as closed.
+    /// Adopts an accepted connection and starts to receive. If the table is full or the driver refuses the
+    /// descriptor, the connection is closed and reported as closed.
     pub fn adopt<D: Driver, S: Service>(&mut self, arrival: HandOver, driver: &mut D, service: &mut S) {
         let HandOver { socket, client_id, address } = arrival;
         let mut peer = Peer::new(client_id, address);
@@ -166,12 +166,12 @@ impl Connections {
         row(&mut self.slots, id)
     }
 
-    /// What may be known and changed of a connection, if it still exists.
+    /// Properties of a connection, if it still exists.
     pub fn peer_mut(&mut self, id: ConnectionId) -> Option<&mut Peer> {
         self.get(id).map(|connection| &mut connection.peer)
     }
 
-    /// A receive operation finished.
+    /// Handles a completed receive operation.
     pub fn received<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -197,7 +197,7 @@ impl Connections {
         }
     }
 
-    /// A send operation finished.
+    /// Handles a completed send operation.
     pub fn sent<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -208,7 +208,7 @@ impl Connections {
         service: &mut S,
     ) {
         let bytes = buffer.len();
-        // Of a connection that is gone nothing is left to be proven.
+        // A closed connection has nothing left to prove.
         let is_proven = row(&mut self.slots, id).is_none_or(|connection| connection.peer.is_proven);
         self.unsent.remove(bytes, is_proven);
         buffer.clear();
@@ -231,7 +231,7 @@ impl Connections {
         }
     }
 
-    /// Answers a request that [`Served::Waiting`] left open. Returns whether the connection still exists.
+    /// Answers a request that [`Served::Waiting`] left open. Returns true if the connection still exists.
     pub fn answer<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -255,7 +255,7 @@ impl Connections {
         true
     }
 
-    /// Does all that a connection's bytes, replies and phase allow: serve, send, receive, wait.
+    /// Does everything that a connection's bytes, replies and phase allow: serve, send, receive, wait.
     fn advance<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -266,8 +266,8 @@ impl Connections {
         let next = loop {
             let next = self.serve_frames(id, service);
             self.send(id, now, driver);
-            // A send operation may have taken the replies that held the connection: more can be served at
-            // once.
+            // A send operation may have taken the replies that blocked the connection, so more requests can
+            // be served at once.
             let full = self.get(id).is_none_or(|connection| connection.is_full());
             if next != Next::Send || full {
                 break next;
@@ -283,7 +283,7 @@ impl Connections {
         self.displace(driver, service);
     }
 
-    /// Serves buffered frames until bytes run out, an answer is pending, or enough replies wait.
+    /// Serves buffered frames until bytes run out, an answer is pending, or too many reply bytes wait.
     fn serve_frames<S: Service>(&mut self, id: ConnectionId, service: &mut S) -> Next {
         let mut reply = std::mem::take(&mut self.reply);
         let next = loop {
@@ -338,14 +338,14 @@ impl Connections {
         next
     }
 
-    /// Stops the clock of a peer that waits for us.
+    /// Stops the clock of a peer that waits for this server.
     fn hold(&mut self, id: ConnectionId) {
         if let Some(connection) = self.get(id) {
             connection.input.stop_clock();
         }
     }
 
-    /// Times the frame in progress and receives the rest of it.
+    /// Sets the deadline of the current frame and receives the rest of it.
     fn read_on<D: Driver>(
         &mut self,
         id: ConnectionId,
@@ -364,8 +364,7 @@ impl Connections {
         self.arm(id, header, driver);
     }
 
-    /// Drops what arrives on a connection that has been answered for the last time, and lingers once all is
-    /// sent.
+    /// Drops bytes that arrive after the last answer, and lingers once all replies are sent.
     fn drain<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -397,7 +396,7 @@ impl Connections {
         self.reply = reply;
     }
 
-    /// Books what a request led to: queued reply, session won or lost, last answer.
+    /// Applies the outcome of a request: queues the reply, and updates session and phase.
     fn conclude(&mut self, id: ConnectionId, was_bound: bool, served: Served, reply: &mut Vec<u8>) {
         let spare = &mut self.spare_outputs;
         let Some(connection) = self.slots[id.slot as usize].connection.as_mut() else { return };
@@ -437,7 +436,7 @@ impl Connections {
         }
     }
 
-    /// Starts receiving, if no receive operation is outstanding.
+    /// Starts to receive, unless a receive operation is outstanding.
     fn arm<D: Driver>(&mut self, id: ConnectionId, header: Option<&RequestHeader>, driver: &mut D) {
         let Some(connection) = row(&mut self.slots, id) else { return };
         let frame_bytes = connection.input.frame_bytes(header);
@@ -447,8 +446,8 @@ impl Connections {
         }
     }
 
-    /// Sets the timer of a connection. It never points further than one frame time ahead, so that entries of
-    /// slow transfers leave the heap soon even when their connections end early.
+    /// Sets the timer of a connection, at most one frame time ahead. So entries of slow transfers leave the
+    /// heap soon even if their connections end early.
     fn watch(&mut self, id: ConnectionId, now: Instant) {
         let horizon = now + self.limits.frame_time;
         let Some(connection) = self.get(id) else { return };
@@ -457,7 +456,7 @@ impl Connections {
         }
     }
 
-    /// Closes every connection whose time is up.
+    /// Closes every connection whose deadline has passed.
     pub fn expire<D: Driver, S: Service>(&mut self, now: Instant, driver: &mut D, service: &mut S) {
         while let Some(slot) = self.deadlines.due(now) {
             let id = self.id(slot);
@@ -475,8 +474,8 @@ impl Connections {
         }
     }
 
-    /// Closes peers that take nothing of a reply sooner than usual: others wait for the memory. It looks at
-    /// every connection, so it is for a shortage, once in a while.
+    /// Shortens the time of peers that take nothing of their reply, because others need the memory. It visits
+    /// every connection, so call it only during a shortage, and rarely.
     pub fn hurry_replies<D: Driver>(&mut self, now: Instant, driver: &D) {
         for index in 0..self.slots.len() {
             let slot = u32::try_from(index).expect("the table is bounded far below 2^32 slots");
@@ -488,7 +487,7 @@ impl Connections {
         }
     }
 
-    /// Looks whether the peer of a connection still takes what is sent to it.
+    /// Returns true if the peer still takes bytes of its reply.
     fn takes_its_reply<D: Driver>(&mut self, id: ConnectionId, now: Instant, driver: &D) -> bool {
         let Some(connection) = self.get(id) else { return false };
         let acknowledged = driver.acknowledged(connection.handle);
@@ -498,7 +497,8 @@ impl Connections {
             .is_some_and(|sending| sending.look(now, acknowledged) == sending::Look::Moving)
     }
 
-    /// Closes a connection: outstanding operations come back to a generation that no longer exists.
+    /// Closes a connection. Completions of outstanding operations are ignored, because the slot's generation
+    /// has changed.
     pub fn close<D: Driver, S: Service>(
         &mut self,
         id: ConnectionId,
@@ -517,15 +517,15 @@ impl Connections {
         self.frame_bytes -= connection.frame_bytes;
         self.unsent.remove(connection.output_bytes(), connection.peer.is_proven);
         if let Some(sending) = connection.sending.filter(|_| !connection.peer.is_proven) {
-            // It comes back from the driver, to nobody.
+            // The driver returns the buffer later, when the connection no longer exists.
             self.unsent.unproven -= sending.bytes;
         }
         driver.close(connection.handle);
         service.closed(&connection.peer, reason);
     }
 
-    /// Ends all connections. No further request is served; an answer still owed is given, and a connection
-    /// that owes nothing lingers for a moment. With `overdue` everything is closed.
+    /// Ends all connections. No further request is served. Outstanding answers are sent; a connection without
+    /// any lingers for a moment. With `overdue` all are closed at once.
     pub fn wind_down<D: Driver, S: Service>(
         &mut self,
         overdue: bool,
@@ -564,26 +564,26 @@ fn row(slots: &mut [Slot], id: ConnectionId) -> Option<&mut Connection> {
     if slot.generation == id.generation { slot.connection.as_mut() } else { None }
 }
 
-/// What a connection needs next.
+/// Next need of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// More bytes: of the frame with this header, if its header is here.
+    /// More bytes: of the frame with this header, if the header has arrived.
     Read(Option<RequestHeader>),
-    /// Replies that wait for a send operation: no more may be added.
+    /// A send operation must take the waiting replies first.
     Send,
-    /// An answer from elsewhere; nothing is read before it is there.
+    /// An answer from elsewhere must arrive before anything is read.
     Hold,
-    /// To be read empty: the last reply was given.
+    /// The last reply was given; drop all further bytes.
     Drain,
-    /// To be closed.
+    /// The connection must be closed.
     Close(CloseReason),
 }
 
-/// How far the end of all connections is.
+/// Progress of ending all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindDown {
-    /// Connections that are not closed yet.
+    /// Connections that are still open.
     pub left: usize,
-    /// Connections closed just now although they were owed an answer.
+    /// Connections that this call closed although an answer was outstanding.
     pub cut: usize,
 }

@@ -1,7 +1,7 @@
-//! Replies that peers have not taken, and which peers are known to read.
+//! Bytes of replies that peers have not taken, with those of peers that are not known to read.
 
-/// A peer that took so much on one connection reads: its kernel and ours together hold less for one that does
-/// not (Linux buffers up to 4 MiB to send and 6 MiB to receive, unless an administrator allows more).
+/// Bytes after which a peer is known to read. Its kernel and ours together buffer less for a peer that does
+/// not read (Linux buffers up to 4 MiB to send and 6 MiB to receive, unless an administrator allows more).
 pub(crate) const PROOF_BYTES: u64 = 16 << 20;
 
 /// Bytes of replies.
@@ -14,13 +14,13 @@ pub struct Unsent {
 }
 
 impl Unsent {
-    /// So many more, of a peer that is known to read or not.
+    /// Adds bytes of a peer; `proven` if it is known to read.
     pub fn add(&mut self, bytes: usize, proven: bool) {
         self.all += bytes;
         self.unproven += if proven { 0 } else { bytes };
     }
 
-    /// So many less.
+    /// Removes bytes of a peer; `proven` as when they were added.
     pub fn remove(&mut self, bytes: usize, proven: bool) {
         self.all -= bytes;
         self.unproven -= if proven { 0 } else { bytes };

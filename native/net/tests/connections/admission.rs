@@ -1,4 +1,4 @@
-//! Who gets in, and who goes for it.
+//! Admission to the table, and the connections closed for it.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn a_stop_waits_for_answers_that_are_owed<E: Environment>(environment: &E) {
         rig.step(Duration::from_millis(5));
     }
     assert_eq!(rig.read_to_end(&mut waiting), b"");
-    assert_eq!(rig.service.served.len(), 1, "a request that was not begun is not served any more");
+    assert_eq!(rig.service.served.len(), 1, "a request that has not begun is not served");
 }
 
 fn a_stop_that_is_overdue_counts_the_answers_it_cuts_off<E: Environment>(environment: &E) {

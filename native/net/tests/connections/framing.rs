@@ -1,4 +1,4 @@
-//! From bytes to requests: whole, split, joined, foreign.
+//! From bytes to requests: whole, split, joined and foreign frames.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ on_every_backend!(
     pipelined_requests_are_answered_in_order,
     a_waiting_answer_holds_back_the_next_request,
     what_was_pipelined_behind_a_large_answer_is_served,
-    an_answer_for_a_connection_that_is_gone_finds_nobody,
+    an_answer_for_a_closed_connection_is_dropped,
     foreign_bytes_close_the_connection,
-    a_peer_that_only_reads_on_gets_what_it_is_owed,
+    a_peer_that_only_reads_gets_its_outstanding_replies,
     an_end_inside_a_frame_is_told_from_an_end_between_two,
 );
 
@@ -57,7 +57,7 @@ fn what_is_kept_lies_where_it_is_wanted_and_stays_as_it_came<E: Environment>(env
     let body = |request: u8| (request..=255).cycle().take(7_000).collect::<Vec<u8>>();
     for request in 0..10 {
         let bytes = frame(KEEP, request.into(), &body(request));
-        // The header alone does not say where the part begins that is kept.
+        // The header alone does not contain the start of the kept part.
         rig.write(&mut client, &bytes[..HEADER_BYTES]);
         rig.step(Duration::from_millis(1));
         rig.write(&mut client, &bytes[HEADER_BYTES..]);
@@ -65,7 +65,7 @@ fn what_is_kept_lies_where_it_is_wanted_and_stays_as_it_came<E: Environment>(env
     }
     for (request, kept) in (0..).zip(&rig.service.kept) {
         assert_eq!(kept[..], body(request)[KEPT_START..]);
-        // The memory of the first grew with what came of it, and lies anywhere.
+        // The memory of the first frame grew with its bytes, so its position is arbitrary.
         assert!(request == 0 || kept.frame(LIMITS.kept_front).is_some(), "request {request} lies elsewhere");
     }
 }
@@ -134,7 +134,7 @@ fn what_was_pipelined_behind_a_large_answer_is_served<E: Environment>(environmen
     assert_eq!(rig.service.closed, [], "a buffered request that is served is not timed");
 }
 
-fn an_answer_for_a_connection_that_is_gone_finds_nobody<E: Environment>(environment: &E) {
+fn an_answer_for_a_closed_connection_is_dropped<E: Environment>(environment: &E) {
     let mut rig = Rig::new(environment, LIMITS);
     let mut client = rig.client();
     rig.write(&mut client, &frame(WAIT, 1, &[]));
@@ -169,7 +169,7 @@ fn foreign_bytes_close_the_connection<E: Environment>(environment: &E) {
     assert_eq!(rig.reply(&mut next), 5, "the next client is served");
 }
 
-fn a_peer_that_only_reads_on_gets_what_it_is_owed<E: Environment>(environment: &E) {
+fn a_peer_that_only_reads_gets_its_outstanding_replies<E: Environment>(environment: &E) {
     let mut rig = Rig::new(environment, LIMITS);
     let mut client = rig.client();
     let requests = 100;

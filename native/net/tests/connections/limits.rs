@@ -1,4 +1,4 @@
-//! Time and memory that one connection may take.
+//! Limits of the time and memory of one connection.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn a_longer_frame_has_a_second_more_for_every_kib<E: Environment>(environment: &
     assert_eq!(rig.reply(&mut client), 1);
     rig.ahead = Duration::from_hours(1);
     rig.step(Duration::ZERO);
-    assert_eq!(rig.service.closed, [], "the frame is complete: nothing is timed any more");
+    assert_eq!(rig.service.closed, [], "the frame is complete, so no deadline is left");
 }
 
 fn one_byte_now_and_then_does_not_buy_time<E: Environment>(environment: &E) {
@@ -106,7 +106,7 @@ fn a_frame_answered_from_its_header_keeps_the_time_of_its_length<E: Environment>
     let bytes = frame(ECHO, 9, &vec![0; 60 * 1024]);
     rig.write(&mut client, &bytes[..HEADER_BYTES]);
     assert_eq!(rig.reply(&mut client), 9);
-    // 1 KiB a second: at the end little is left to come, and the deadline is still that of the whole frame.
+    // 1 KiB per second. Little is missing at the end, but the deadline is still that of the whole frame.
     for (second, chunk) in bytes[HEADER_BYTES..].chunks(1024).enumerate() {
         rig.ahead = Duration::from_secs(second as u64);
         rig.write(&mut client, chunk);
@@ -120,7 +120,7 @@ fn a_frame_answered_from_its_header_keeps_the_time_of_its_length<E: Environment>
 fn the_last_answer_arrives_before_the_close<E: Environment>(environment: &E) {
     let mut rig = Rig::new(environment, LIMITS);
     let mut client = rig.client();
-    // What follows the last request is read and dropped: left unread it would make the close a reset.
+    // Bytes after the last request are read and dropped; left unread, they would turn the close into a reset.
     let bytes = [frame(LAST, 3, &[]), frame(ECHO, 4, &[1; 3000])].concat();
     rig.write(&mut client, &bytes);
     assert_eq!(rig.reply(&mut client), 3);
@@ -153,7 +153,7 @@ fn a_peer_that_waited_for_an_acknowledgement_gets_later_ones_at_once<E: Environm
 fn a_reader_that_stalls_is_not_served_further_and_cut_in_the_end<E: Environment>(environment: &E) {
     let mut rig = Rig::new(environment, LIMITS);
     let mut client = rig.client();
-    // Far more answers than all socket buffers on the way can take.
+    // Many more answers than all socket buffers on the way hold.
     let requests: Vec<u8> = (0..2_000).flat_map(|request| frame(LARGE, request, &[])).collect();
     let mut sent = 0;
     for _ in 0..200 {
@@ -175,7 +175,7 @@ fn a_reader_that_stalls_is_not_served_further_and_cut_in_the_end<E: Environment>
     rig.until(|rig| rig.connections.unsent().all == 0);
 }
 
-/// Lets so many seconds pass, one by one.
+/// Lets `seconds` seconds pass, one by one.
 fn pass<E: Environment>(rig: &mut Rig<E>, seconds: u64) {
     for _ in 0..seconds {
         rig.ahead += Duration::from_secs(1);
@@ -183,7 +183,7 @@ fn pass<E: Environment>(rig: &mut Rig<E>, seconds: u64) {
     }
 }
 
-/// A client with a session to which more is on its way than all socket buffers take.
+/// A client with a session and more replies than all socket buffers hold.
 fn asks_for_much<E: Environment>(rig: &mut Rig<E>) -> TcpStream {
     let mut client = rig.client();
     rig.write(&mut client, &[frame(LOG_IN, 1, &[]), frame(HUGE, 2, &[])].concat());
@@ -231,7 +231,7 @@ fn a_stop_waits_for_no_peer_that_takes_nothing<E: Environment>(environment: &E) 
     let _client = asks_for_much(&mut rig);
     assert_eq!(rig.wind_down(false), WindDown { left: 1, cut: 0 });
     pass(&mut rig, 2);
-    assert_eq!(rig.wind_down(true), WindDown { left: 0, cut: 0 }, "nothing is left to be cut off");
+    assert_eq!(rig.wind_down(true), WindDown { left: 0, cut: 0 }, "no answer is left to be dropped");
     assert_eq!(rig.service.closed, [(1, CloseReason::SendTimeout)]);
 }
 
@@ -256,7 +256,7 @@ fn long_frames_share_memory_and_one_alone_is_always_received<E: Environment>(env
     let (begun, rest) = (2 * LIMITS.frame_memory_max, long(1));
     rig.write(&mut first, &rest[..begun]);
     rig.until(|rig| rig.connections.frame_bytes() > LIMITS.frame_memory_max);
-    // The second finds no room, and the first goes on.
+    // The second frame finds no room, and the first continues.
     rig.write(&mut second, &long(2));
     rig.until(|rig| rig.service.turned_away == [2]);
     assert_eq!(rig.reply(&mut second), 2);

@@ -1,4 +1,4 @@
-//! The connection table, over real sockets on every backend present, at times the tests choose.
+//! The connection table over real sockets, on every available backend, at times that the tests choose.
 
 #![allow(missing_docs)]
 #![allow(clippy::panic, reason = "a test fails by panicking, whichever function finds the fault")]

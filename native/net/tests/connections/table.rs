@@ -1,4 +1,4 @@
-//! A table, a listener and a service that answers by what a request asks for.
+//! A table, a listener and a service whose answers depend on the request's code.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,10 +19,10 @@ use ng_wire::table::error::ErrorCode;
 
 const DOOR: Token = Token(u64::MAX);
 
-/// How long anything may take before a test calls it hung. Nothing is measured against it.
+/// Maximum time before a test counts as hung. No test compares against it otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes one test per backend out of a function that takes an environment.
+/// Makes one test per backend from a function that takes an environment.
 macro_rules! on_every_backend {
     ($($test:ident),* $(,)?) => {
         mod posix {
@@ -45,27 +45,27 @@ pub(crate) const LOG_OUT: u32 = 6;
 pub(crate) const KEEP: u32 = 7;
 pub(crate) const HUGE: u32 = 8;
 
-/// Where the part of a body begins that [`KEEP`] keeps. The bytes in front say nothing else.
+/// Start of the part of a body that [`KEEP`] keeps. The bytes before it are ignored.
 pub(crate) const KEPT_START: usize = 20;
 
 /// Bytes of the body that answers `LARGE`.
 pub(crate) const LARGE_BYTES: usize = 64 * 1024;
 
-/// Bytes of the body that answers `HUGE`: more than the kernel holds for two ends.
+/// Bytes of the body that answers `HUGE`: more than the kernels of both ends hold.
 pub(crate) const HUGE_BYTES: usize = 48 * 1024 * 1024;
 
-/// Answers by code, and remembers what it was told.
+/// Answers by code and records its calls.
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) served: Vec<(RequestHeader, Option<Vec<u8>>)>,
     pub(crate) waiting: Vec<(ConnectionId, RequestHeader)>,
     pub(crate) closed: Vec<(u32, CloseReason)>,
     pub(crate) kept: Vec<Arc<Chunk>>,
-    /// Requests for which there was no memory.
+    /// Requests without memory for their body.
     pub(crate) turned_away: Vec<u64>,
-    /// What a frame may have, where that is more than a connection without a session's.
+    /// Maximum frame, if it exceeds that of a connection without a session.
     pub(crate) frame_bytes_max: Option<u32>,
-    /// Whether a frame answered from its header is not the last one.
+    /// A frame answered from its header is not the last one.
     pub(crate) goes_on_after_oversize: bool,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Rig<E: Environment> {
     pub(crate) address: SocketAddr,
     pub(crate) connections: Connections,
     pub(crate) service: Script,
-    /// Added to the driver's time: a test's way to let hours pass.
+    /// Added to the driver's time, so that a test can let hours pass.
     pub(crate) ahead: Duration,
     next_client_id: u32,
 }
@@ -216,13 +216,13 @@ impl<E: Environment> Rig<E> {
                 Outcome::Sent { buffer, result } => {
                     connections.sent(id, buffer, &result, now, driver, service)
                 }
-                other => panic!("nothing else was submitted: {other:?}"),
+                other => panic!("unexpected completion: {other:?}"),
             }
         }
         self.connections.expire(now, &mut self.driver, &mut self.service);
     }
 
-    /// Answers the oldest waiting request. Returns whether its connection was still there.
+    /// Answers the oldest waiting request. Returns true if its connection still existed.
     pub(crate) fn answer(&mut self) -> bool {
         let (id, header) = self.service.waiting.remove(0);
         let now = self.now();
@@ -241,7 +241,7 @@ impl<E: Environment> Rig<E> {
         self.connections.wind_down(overdue, now, &mut self.driver, &mut self.service)
     }
 
-    /// A client that is connected and adopted.
+    /// A connected and adopted client.
     pub(crate) fn client(&mut self) -> TcpStream {
         let before = self.next_client_id;
         let stream = TcpStream::connect(self.address).expect("the backlog has room");
@@ -268,7 +268,7 @@ impl<E: Environment> Rig<E> {
         bytes
     }
 
-    /// Reads one reply and returns the request number it echoes.
+    /// Reads one reply and returns the request number in it.
     pub(crate) fn reply(&mut self, stream: &mut TcpStream) -> u64 {
         let header = self.read(stream, HEADER_BYTES);
         let field = |at: usize, length: usize| header[at..at + length].to_vec();
@@ -310,7 +310,7 @@ impl<E: Environment> Rig<E> {
     }
 }
 
-/// A request frame.
+/// Encodes a request frame.
 pub(crate) fn frame(code: u32, request: u64, body: &[u8]) -> Vec<u8> {
     let size = u32::try_from(HEADER_BYTES + body.len()).expect("a small frame");
     let header = RequestHeader {

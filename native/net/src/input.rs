@@ -337,7 +337,7 @@ mod tests {
         let delayed = Duration::from_millis(40);
         assert!(stalls_after(20_000, delayed));
         assert!(stalls_after(60_000, delayed));
-        assert!(!stalls_after(20_000, Duration::from_millis(29)), "it came by itself");
+        assert!(!stalls_after(20_000, Duration::from_millis(29)), "it arrived without an acknowledgement");
         assert!(!stalls_after(1 << 20, delayed), "whole segments are acknowledged at once: the peer is slow");
     }
 

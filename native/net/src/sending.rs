@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(
             stalls_at(Sending::new(at(0), 1, HOUR, PATIENCE), |_| None),
             at(30),
-            "nobody counts for it"
+            "the driver does not count acknowledged bytes"
         );
     }
 

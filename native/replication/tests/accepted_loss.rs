@@ -316,7 +316,7 @@ fn a_node_continues_after_a_loss_was_accepted_by_name() {
             environment.kill();
         }
         assert!(environment.file_bytes(&marker()).is_none());
-        accept(&environment, &home(), &names).expect("exactly what is lost");
+        accept(&environment, &home(), &names).expect("exactly the losses");
         environment.kill();
 
         let mut process = start(&environment).unwrap_or_else(|refused| panic!("{names:?}: {refused:?}"));
@@ -366,7 +366,7 @@ fn no_session_gets_the_number_of_one_that_was_lost() {
                 "byte {place}: {refusal:?}"
             );
             environment.kill();
-            accept(&environment, &home(), &names(&environment)).expect("exactly what is lost");
+            accept(&environment, &home(), &names(&environment)).expect("exactly the losses");
             refused += 1;
         }
         environment.kill();
@@ -404,7 +404,7 @@ fn the_next_start_survives_a_power_failure_at_any_moment() {
                 break;
             }
             environment.kill();
-            accept(&environment, &home(), &names(&environment)).expect("exactly what is lost");
+            accept(&environment, &home(), &names(&environment)).expect("exactly the losses");
             environment.cut_power();
             let mut process = start(&environment).expect("it was accepted");
             (0..turns).for_each(|_| drop(process.turn()));

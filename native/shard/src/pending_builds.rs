@@ -30,9 +30,9 @@ impl PendingBuilds {
         self.moved_at = Some(now);
     }
 
-    /// Removes the operations whose groups are ready, and after the deadline all others as failed. Returns the
-    /// answers of each pass. A group whose operation failed continues to open, and the next operation for it
-    /// checks it again.
+    /// Removes the operations whose groups are ready, and after the deadline all others as failed. Returns
+    /// the answers of each pass. A group whose operation failed continues to open, and the next operation for
+    /// it checks it again.
     pub fn settle(
         &mut self,
         now: Instant,

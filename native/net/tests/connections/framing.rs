@@ -66,7 +66,10 @@ fn what_is_kept_lies_where_it_is_wanted_and_stays_as_it_came<E: Environment>(env
     for (request, kept) in (0..).zip(&rig.service.kept) {
         assert_eq!(kept[..], body(request)[KEPT_START..]);
         // The memory of the first frame grew with its bytes, so its position is arbitrary.
-        assert!(request == 0 || kept.frame(LIMITS.kept_front).is_some(), "request {request} lies elsewhere");
+        assert!(
+            request == 0 || kept.frame(LIMITS.kept_front).is_some(),
+            "request {request} is at another position"
+        );
     }
 }
 

@@ -15,8 +15,8 @@ use crate::outbox::Fatal;
 use crate::replicate::agenda::Work;
 
 impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
-    /// Appends a record of a replica. It must fit: a prepare was admitted only when the journal had room, and
-    /// the journal reserves room for views and installs.
+    /// Appends a record of a replica. A prepare was admitted only when the journal had room; views and
+    /// installs need no admission, because the journal always has room for them.
     pub(crate) fn append(&mut self, id: u64, position: Position, record: &Record, body: Option<&Body>) {
         let appended = match record {
             Record::Prepare(header) => {
@@ -126,7 +126,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn lose(&mut self, group: u64, op: Op) {
-        debug_assert!(false, "a prepare comes with its body");
+        debug_assert!(false, "a prepare has a body");
         self.outbox.fail(Fatal::Lost { group, op });
     }
 

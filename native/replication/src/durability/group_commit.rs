@@ -16,7 +16,7 @@ const COMPANY_MAX: usize = 8;
 /// Shorter syncs are cheaper than a timer.
 const PATIENCE_MIN: Duration = Duration::from_micros(40);
 
-/// Maximum wait, because a slower disk does not get faster by fewer syncs.
+/// Maximum wait, because a disk this slow has other problems than the number of its syncs.
 const PATIENCE_MAX: Duration = Duration::from_millis(1);
 
 /// Number of expected records, and the end of the wait.
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_block_waits_for_as_many_records_as_were_in_progress() {
         let mut group_commit = GroupCommit::default();
-        assert!(!group_commit.holds(1, SYNC, NOW), "nobody is expected yet");
+        assert!(!group_commit.holds(1, SYNC, NOW), "no record is expected yet");
         group_commit.durable(3);
         assert!(!group_commit.holds(0, SYNC, NOW), "there is no block");
         assert!(group_commit.holds(1, SYNC, NOW));

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_that_is_being_fetched_holds_back_what_the_journal_forgets() {
+    fn a_state_being_fetched_holds_back_the_release_of_the_journal() {
         let mut records = GroupRecords::new(1, Op(10));
         assert_eq!(records.keep_behind(Some(Op(7))), Some(Op(7)));
         assert_eq!(records.keep_behind(Some(Op(7))), None, "it is known");

@@ -45,8 +45,8 @@ impl Readers {
 
     /// All offsets of a group were deleted.
     pub(crate) fn forget_all(&mut self, group: u64) {
-        let gone: Vec<Reader> = self.seen.range(all_of(group)).map(|(reader, _)| *reader).collect();
-        for reader in gone {
+        let forgotten: Vec<Reader> = self.seen.range(all_of(group)).map(|(reader, _)| *reader).collect();
+        for reader in forgotten {
             self.seen.remove(&reader);
         }
     }

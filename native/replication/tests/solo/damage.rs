@@ -51,11 +51,11 @@ fn a_flip_anywhere_in_a_batch_fences_that_batch() {
 
 #[test]
 fn a_missing_or_truncated_segment_is_refused_and_the_others_are_served() {
-    for gone in [true, false] {
+    for missing in [true, false] {
         let mut node = filled();
         let path = segments(&node.environment)[1].clone();
         node.spoilt = true;
-        if gone {
+        if missing {
             node.environment.remove_file(&path).expect("it is there");
         } else {
             assert!(node.environment.spoil(&path, BATCH));
@@ -83,7 +83,7 @@ fn a_flip_in_the_unsealed_segment_costs_one_message_after_an_orderly_stop() {
     assert_eq!(polled(&mut node, 0, 100).map(|found| found.len()), Ok(37));
     assert!(polled(&mut node, 37, 1).is_err_and(PollRefusal::is_damage));
     assert_eq!(polled(&mut node, 38, 10), Ok(vec![38, 39]));
-    assert_eq!(node.send(40, &[SIZE]), 40, "the partition goes on");
+    assert_eq!(node.send(40, &[SIZE]), 40, "the partition continues");
     assert_eq!(node.fenced, [(37, 37)]);
     let mut node = node.stop_and_start_after(|_| {});
     assert_eq!(polled(&mut node, 38, 10), Ok(vec![38, 39, 40]));

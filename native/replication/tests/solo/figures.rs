@@ -40,7 +40,7 @@ fn figures_are_the_same_in_memory_on_the_disk_and_after_a_restart() {
     let mut node = node.restart();
     assert_eq!(figures(&mut node, GROUP), disk);
     let mut node = node.stop_and_start();
-    assert_eq!(node.log.figures(GROUP), None, "nobody has looked yet");
+    assert_eq!(node.log.figures(GROUP), None, "the segments are not open yet");
     assert_eq!(figures(&mut node, GROUP), disk);
     node.op(PartitionOp::TruncatePrefix { offset: 60 });
     node.flush();

@@ -28,7 +28,7 @@ fn a_payload_is_hashed_twice_on_its_way_in_and_once_out_of_segments() {
     // they do not hash it again.
     assert_eq!(passes(|| drop(node.done(LogOperation::Batch, &body))), 1.0, "sent and synced");
     // For the digests in the segment's footer.
-    assert_eq!(passes(|| node.flush()), 1.0, "written behind");
+    assert_eq!(passes(|| node.flush()), 1.0, "written to a segment");
     let ask = poll(PollStrategy::Offset(1), 1);
     assert_eq!(passes(|| drop(node.poll(ask).expect("it is there"))), 0.0, "polled from memory");
     let mut node = node.stop_and_start();

@@ -96,7 +96,7 @@ fn young_messages_are_kept_when_old_ones_expire() {
     node.rest(Duration::from_secs(2));
     let young = node.send(500, &[100]);
     assert_eq!(first(&mut node), Some(0));
-    node.until("the old ones are gone", |node| (node.figures().messages < 60).then_some(()));
+    node.until("the old ones are deleted", |node| (node.figures().messages < 60).then_some(()));
     assert_eq!(node.offsets(PollStrategy::Last, 1), [young]);
     node.until("all are deleted", |node| (node.figures().messages == 0).then_some(()));
 }
@@ -144,7 +144,7 @@ fn unread_messages_of_an_active_consumer_are_kept() {
     node.log.keep(GROUP, keeping(SECOND / 2, u64::MAX));
     fill(&mut node, 40);
     store(&mut node, 50);
-    node.until("what was read is gone", |node| (node.figures().messages < 120).then_some(()));
+    node.until("the read messages are deleted", |node| (node.figures().messages < 120).then_some(()));
     for _ in 0..20 {
         node.rest(Duration::from_millis(500));
         // The consumer repeats the same poll and stores no offset.

@@ -314,7 +314,7 @@ mod tests {
         plane.execute(&header(LogOperation::Metadata, 2), b"x");
         plane.execute(&header(LogOperation::Logout, 3), &[]);
         handed_over(&mut plane);
-        assert_eq!(results(&mut plane), [1], "the logout waits for what was before it");
+        assert_eq!(results(&mut plane), [1], "the logout waits for the earlier operation");
         plane.applied(2, &created(0, &stream(0, "s"))).expect("it was asked");
         assert_eq!(results(&mut plane), [2, 3]);
     }

@@ -376,7 +376,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 Err(refusal) => return Step::Refuse(refusal.into()),
             }
         }
-        if polling.selection.is_full() || polling.selection.next() > until {
+        // Everything up to there may have been dropped since the poll began.
+        let is_dropped = self.partition(polling.poll.group).is_none_or(|state| state.first_offset > until);
+        if polling.selection.is_full() || polling.selection.next() > until || is_dropped {
             return Step::End;
         }
         // A message exists at `until`. If the poll cannot reach it, one in between is missing.

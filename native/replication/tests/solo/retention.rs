@@ -89,6 +89,34 @@ fn an_idle_partition_becomes_empty() {
 }
 
 #[test]
+fn a_poll_during_which_all_messages_expire_reports_no_damage() {
+    for seed in 200..210 {
+        let mut node = node(seed, OffsetHold::Never);
+        node.log.keep(GROUP, keeping(SECOND, u64::MAX));
+        fill(&mut node, 3);
+        let mut tickets = Vec::new();
+        while node.figures().messages > 0 {
+            // More than are read at a time.
+            if tickets.len() < 40 {
+                tickets.push(node.begin_poll(poll(PollStrategy::First, 1)));
+            }
+            node.turn();
+            tickets.retain(|ticket| match node.take_polled(*ticket) {
+                Some(answer) => {
+                    assert!(answer.is_ok(), "{answer:?}");
+                    false
+                }
+                None => true,
+            });
+        }
+        for ticket in tickets {
+            let answer = node.until("an answer to a poll", |node| node.take_polled(ticket));
+            assert!(answer.is_ok(), "{answer:?}");
+        }
+    }
+}
+
+#[test]
 fn young_messages_are_kept_when_old_ones_expire() {
     let mut node = node(32, OffsetHold::Never);
     node.log.keep(GROUP, keeping(3 * SECOND, u64::MAX));

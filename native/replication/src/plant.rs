@@ -37,6 +37,8 @@ pub enum Plant {
     HastyStop,
     /// A manifest keeps a group that ends while the manifest is collected.
     KeptEntry,
+    /// What is in memory of segments outlives their replacement.
+    CachedInputs,
 }
 
 /// The bug planted in a shard's log, if any.
@@ -107,6 +109,10 @@ impl Planted {
         self.bug != Some(Plant::KeptEntry)
     }
 
+    pub(crate) fn forgets_replaced(self) -> bool {
+        self.bug != Some(Plant::CachedInputs)
+    }
+
     pub(crate) fn in_partition(self, partition: Partition) -> Partition {
         match self.bug {
             Some(Plant::Partition(bug)) => partition.with(bug),
@@ -144,6 +150,10 @@ impl Planted {
     }
 
     pub(crate) const fn leaves_out_ended_groups(self) -> bool {
+        true
+    }
+
+    pub(crate) const fn forgets_replaced(self) -> bool {
         true
     }
 

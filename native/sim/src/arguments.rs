@@ -10,7 +10,7 @@ pub(crate) const USAGE: &str = "usage: ng-sim [--seed N] [--seeds M | --seconds 
        ng-sim --plant NAME [--seed N] [--seeds M] [WORLD]
        ng-sim --replay --seed N [--bad-disk none|N] [--plant NAME] [WORLD]
 WORLD: how it is drawn, and what is not: [--draw storm|calm|dense|whole] [--nodes N] [--shards A,B,C] [--faults none|all|Kill,Loss,...] [--damage none|all|Flip,...] [--between-faults MS]
-       [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no]
+       [--rate REQUESTS_PER_SECOND] [--partitions N] [--registrants N] [--producers N] [--requests all|N] [--drops yes|no] [--leases yes|no]
        [--aims none|all|VoteSent,JournalSynced:3:PowerCut,...]";
 
 /// More threads than any machine of ours has.

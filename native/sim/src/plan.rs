@@ -180,6 +180,8 @@ pub struct Plan {
     pub requests_max: u64,
     /// Whether messages go: by age, by size, because somebody says so.
     pub drops: bool,
+    /// Whether partitions are cut for jobs, which offer rewritten segments; only a whole node has such jobs.
+    pub leases: bool,
     /// Faults at chosen steps, beside those at random times.
     pub aims: Vec<Aim>,
     /// Faults of which one hits a file between two lives of a node alone; none in other worlds.
@@ -288,6 +290,7 @@ impl Plan {
             healed: stormy.healed.min(3_000),
             end: stormy.healed.min(3_000) + 1_500,
             faults,
+            leases: Random::new(stormy.seed ^ 0x6c65_6173_6573).flip(),
             damage: Vec::new(),
             bad_disk: None,
             ..stormy
@@ -337,6 +340,7 @@ impl Plan {
             bad_disk: None,
             requests_max: u64::MAX,
             drops: Random::new(seed ^ 0x6472_6f70).flip(),
+            leases: false,
             aims: Vec::new(),
             damage: Vec::new(),
             conditions: Conditions::calm(seed),

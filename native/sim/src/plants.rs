@@ -49,11 +49,15 @@ pub enum Plant {
     GreedyTruncation,
     /// Messages expire when the oldest of their segment is over.
     EagerExpiry,
+    /// A cut does not wait for what is committed and not written.
+    EarlyCut,
+    /// What is in memory of segments outlives their replacement.
+    CachedInputs,
 }
 
 impl Plant {
     /// Every bug.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::AckBeforeSync,
         Self::TruncateOnDamage,
         Self::ReusedOffset,
@@ -76,6 +80,8 @@ impl Plant {
         Self::KeptOffsets,
         Self::GreedyTruncation,
         Self::EagerExpiry,
+        Self::EarlyCut,
+        Self::CachedInputs,
     ];
 
     /// Whether only a world of a whole node can find it.
@@ -91,6 +97,8 @@ impl Plant {
                 | Self::KeptOffsets
                 | Self::GreedyTruncation
                 | Self::EagerExpiry
+                | Self::EarlyCut
+                | Self::CachedInputs
         )
     }
 
@@ -105,7 +113,8 @@ impl Plant {
     pub(crate) const fn place(self) -> ng_control::plant::Plant {
         use ng_control::plant::Plant as Node;
         use ng_replication::Plant::{
-            HastyStop, Journal, KeptEntry, Partition, Replica, StaleOffsets, Store, TruncateOnDamage,
+            CachedInputs, HastyStop, Journal, KeptEntry, Partition, Replica, StaleOffsets, Store,
+            TruncateOnDamage,
         };
         use ng_storage::journal::Plant as Disk;
         use ng_vsr::Plant as Vsr;
@@ -130,6 +139,8 @@ impl Plant {
             Self::KeptOffsets => Partition(ng_partition::Plant::KeepOffsets),
             Self::GreedyTruncation => Store(ng_storage::store::Plant::GreedyTruncation),
             Self::EagerExpiry => Store(ng_storage::store::Plant::EagerExpiry),
+            Self::EarlyCut => Store(ng_storage::store::Plant::EarlyCut),
+            Self::CachedInputs => CachedInputs,
             Self::LostFrame => return Node::LostFrame,
             Self::EarlyAnswer => return Node::EarlyAnswer,
         })

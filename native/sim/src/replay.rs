@@ -29,7 +29,7 @@ pub fn words(plan: &Plan) -> String {
     let shards: Vec<String> = plan.shards.iter().map(u16::to_string).collect();
     let mut words = format!(
         "--draw {} --seed {} --shards {} --faults {} --between-faults {} --rate {} --partitions {} --registrants {} \
-         --producers {} --requests {} --drops {} --bad-disk {} --damage {} --aims {}",
+         --producers {} --requests {} --drops {} --leases {} --bad-disk {} --damage {} --aims {}",
         plan.draw.name(),
         plan.seed,
         shards.join(","),
@@ -41,6 +41,7 @@ pub fn words(plan: &Plan) -> String {
         plan.producers,
         if plan.requests_max == u64::MAX { "all".to_owned() } else { plan.requests_max.to_string() },
         if plan.drops { "yes" } else { "no" },
+        if plan.leases { "yes" } else { "no" },
         plan.bad_disk.map_or("none".to_owned(), |bad| bad.to_string()),
         if plan.damage.is_empty() { "none".to_owned() } else { list(&plan.damage) },
         if plan.aims.is_empty() { "none".to_owned() } else { listed(&plan.aims) },
@@ -69,9 +70,8 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
         "--producers" => plan.producers = value.parse().map_err(bad)?,
         "--requests" if value == "all" => plan.requests_max = u64::MAX,
         "--requests" => plan.requests_max = value.parse().map_err(bad)?,
-        "--drops" if value == "yes" => plan.drops = true,
-        "--drops" if value == "no" => plan.drops = false,
-        "--drops" => return Err(format!("{word} is yes or no, not {value:?}")),
+        "--drops" => plan.drops = is_yes(word, value)?,
+        "--leases" => plan.leases = is_yes(word, value)?,
         "--bad-disk" if value == "none" => plan.bad_disk = None,
         "--bad-disk" => plan.bad_disk = Some(value.parse().map_err(bad)?),
         "--damage" => plan.damage = named_ones(value, &Damage::ALL)?,
@@ -80,6 +80,14 @@ pub fn change(plan: &mut Plan, word: &str, value: &str) -> Result<bool, String> 
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+fn is_yes(word: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(format!("{word} is yes or no, not {value:?}")),
+    }
 }
 
 /// The bug of a name, in a build that can plant it.
@@ -110,6 +118,8 @@ pub fn check(plan: &Plan) -> Result<(), String> {
         format!("the bad disk is that of a node from 0 to {}", nodes - 1)
     } else if nodes > 1 && plan.draw == Draw::Whole {
         "a whole node is alone".to_owned()
+    } else if plan.leases && plan.draw != Draw::Whole {
+        "only a whole node has leases".to_owned()
     } else if nodes > 1 && !plan.damage.is_empty() {
         "a file is damaged in worlds of one node: another node would repair it".to_owned()
     } else if let Some(fault) = destroyer(plan).filter(|_| nodes < 3) {

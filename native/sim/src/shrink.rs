@@ -117,6 +117,9 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
     if plan.drops {
         plans.push(Plan { drops: false, ..plan.clone() });
     }
+    if plan.leases {
+        plans.push(Plan { leases: false, ..plan.clone() });
+    }
     if plan.shards.iter().any(|shards| *shards > 1) {
         plans.push(Plan { shards: vec![1; plan.shards.len()], ..plan.clone() });
     }

@@ -63,6 +63,8 @@ const FOUND: [Found; Plant::ALL.len()] = [
     Found { plant: Plant::KeptOffsets, seed: 5, stage: None },
     Found { plant: Plant::GreedyTruncation, seed: 1, stage: None },
     Found { plant: Plant::EagerExpiry, seed: 1, stage: None },
+    Found { plant: Plant::EarlyCut, seed: 4, stage: None },
+    Found { plant: Plant::CachedInputs, seed: 102, stage: None },
 ];
 
 fn chosen(name: &str, otherwise: u64) -> u64 {
@@ -76,8 +78,9 @@ impl Found {
             let drawn = Plan::draw(Draw::Whole, seed, None);
             let is_in_drops =
                 matches!(self.plant, Plant::KeptOffsets | Plant::GreedyTruncation | Plant::EagerExpiry);
-            let drops = drawn.drops && is_in_drops;
-            return Plan { drops, ..drawn };
+            let is_in_leases = matches!(self.plant, Plant::EarlyCut | Plant::CachedInputs);
+            let (drops, leases) = (drawn.drops && is_in_drops, drawn.leases && is_in_leases);
+            return Plan { drops, leases, ..drawn };
         }
         let Some(stage) = self.stage else {
             return Plan { drops: false, ..Plan::draw(Draw::Calm, seed, None) };
@@ -144,6 +147,8 @@ each_is_found! {
     kept_offsets: KeptOffsets,
     greedy_truncation: GreedyTruncation,
     eager_expiry: EagerExpiry,
+    early_cut: EarlyCut,
+    cached_inputs: CachedInputs,
 }
 
 #[test]

@@ -145,7 +145,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 let order = SwapOrder::from(&swap);
                 // A start executes batches again and puts them into memory as they were, although their
                 // segments may already be replaced.
-                if let (Some(first), Some(last)) = (order.inputs.first(), order.inputs.last()) {
+                if let (Some(first), Some(last)) = (order.inputs.first(), order.inputs.last())
+                    && self.life.planted.forgets_replaced()
+                {
                     self.polls.cache.forget_between(group, first.base_offset, last.last_offset);
                 }
                 if let Some(adopting) = self.adoptions.under_way.get_mut(&group) {
@@ -177,6 +179,9 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     /// Drops cached batches at the moment their segments are replaced, so that no poll mixes old and new
     /// ones.
     pub(crate) fn forget_replaced(&mut self) {
+        if !self.life.planted.forgets_replaced() {
+            return;
+        }
         for (group, first, last) in self.segments.replaced() {
             self.polls.cache.forget_between(group, first, last);
         }

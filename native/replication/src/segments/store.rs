@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ng_io::{Buffer, Completion, Environment, Instant, Token};
+use ng_storage::store::plan::Plan;
 use ng_storage::store::shell::PlanShell;
-use ng_storage::store::{self, Effect, Plan, SegmentStore, list_files};
+use ng_storage::store::{self, Effect, SegmentStore, list_files};
 
 /// The store of a shard with its files.
 #[derive(Debug)]

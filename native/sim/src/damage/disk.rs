@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ng_io::{Driver, DriverLimits, Environment, Instant, SimulatedEnvironment, Wait};
-use ng_storage::store::plan::{Plan, Step, replace};
+use ng_storage::store::plan::{Plan, PlanResult, Step, replace};
 use ng_storage::store::shell::PlanShell;
 
 /// Files with their bytes.
@@ -29,7 +29,7 @@ pub(super) fn put(environment: &SimulatedEnvironment, path: &Path, bytes: Option
         None => plan.push(Step::Remove(path.to_owned())),
     }
     plan.extend(path.parent().map(|parent| Step::SyncDirectory(parent.to_owned())));
-    environment.boot(|| carry_out(environment, plan));
+    environment.boot(|| perform(environment, plan)).expect("a healthy disk");
     environment.kill();
 }
 
@@ -47,7 +47,8 @@ pub(super) fn restore(environment: &SimulatedEnvironment, files: &Files) {
     }
 }
 
-fn carry_out(environment: &SimulatedEnvironment, plan: Plan) {
+/// Carries out a plan, as a process of its own that waits for each step.
+pub(crate) fn perform(environment: &SimulatedEnvironment, plan: Plan) -> PlanResult {
     let mut driver = environment.driver(LIMITS).expect("a healthy machine");
     let mut shell = PlanShell::new(1, 1, 2, false);
     shell.start(&mut driver, 0, plan);
@@ -56,8 +57,7 @@ fn carry_out(environment: &SimulatedEnvironment, plan: Plan) {
         driver.complete(Wait::Until(Instant::FAR_FUTURE), &mut completions).expect("a healthy machine");
         for completion in completions.drain(..) {
             if let Some((_, result)) = shell.completed(&mut driver, completion) {
-                result.expect("a healthy disk");
-                return;
+                return result;
             }
         }
     }

@@ -13,4 +13,5 @@ pub use fault::Damage;
 pub use file_kind::FileKind;
 pub use world::{Cell, Ending};
 
+pub(crate) use disk::perform;
 pub(crate) use world::DamageWorld;

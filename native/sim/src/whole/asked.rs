@@ -42,6 +42,8 @@ pub(super) struct Poll {
     pub(super) readable_to: Option<u64>,
     /// The first offset that was left.
     pub(super) begins_at: u64,
+    /// When, on the clock of the world.
+    pub(super) asked: u64,
 }
 
 /// Nanoseconds after which a command may be answered before every shard stands where it took them.

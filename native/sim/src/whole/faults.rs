@@ -39,6 +39,12 @@ impl WholeWorld {
                     self.at(next, Happening::Fault);
                 }
             }
+            Happening::Lease => {
+                if self.now < self.plan.healed * MILLI {
+                    self.order_lease();
+                    self.next_lease();
+                }
+            }
             Happening::Start if self.process.is_none() => self.start()?,
             Happening::Start => {}
             Happening::Room => {

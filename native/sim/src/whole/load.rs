@@ -146,8 +146,8 @@ impl Load<'_> {
         };
         let auto_commit = from == From::Next && client.pending.is_empty() && self.random.flip();
         let count = u32::try_from(1 + self.random.below(20)).unwrap_or(1);
-        let consumer = client.consumer();
-        Asked::Poll(Poll { place, consumer, from, count, auto_commit, readable_to, begins_at })
+        let (consumer, asked) = (client.consumer(), self.model.now);
+        Asked::Poll(Poll { place, consumer, from, count, auto_commit, readable_to, begins_at, asked })
     }
 
     fn offsets(&mut self, client: &Client, place: Place) -> Option<Asked> {

@@ -11,6 +11,7 @@ use ng_wire::request::{CreateStream, CreateTopic, PartitionsChange, StreamTarget
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::operation::Operation;
 
+use super::request::STREAM;
 use super::topic_limits::TopicLimits;
 
 /// A topic takes the numbers of its partitions' groups in blocks of 2 to the power of this.
@@ -82,6 +83,13 @@ impl Metadata {
             | RowRef::NextUser(_)
             | RowRef::User(..) => None,
         })
+    }
+
+    /// The group of a partition.
+    pub(super) fn group_of(&self, topic: &str, partition: u32) -> Option<u64> {
+        let stream = self.catalog.stream_named(STREAM)?;
+        let topic = self.catalog.topic_named(stream, topic)?;
+        self.catalog.partition(stream, topic, partition).map(|row| row.group)
     }
 
     /// Decides an operation, as its record has it: timestamp, client, operation, user, body.

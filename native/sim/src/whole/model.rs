@@ -6,8 +6,8 @@ use ng_io::simulated::Random;
 use ng_wire::batch::{BATCH_HEADER_BYTES, MESSAGE_HEADER_BYTES};
 
 use super::front::Front;
+use super::gaps::Gaps;
 use super::reach::{Reach, Reached};
-use super::request::From;
 use super::stored::Stored;
 use super::topic_limits::TopicLimits;
 use super::wall_clock::WallClock;
@@ -66,6 +66,7 @@ pub(super) struct Partition {
     /// Consumers with a request that was answered while the partition was being purged.
     unsure: BTreeSet<u32>,
     pub(super) front: Front,
+    pub(super) gaps: Gaps,
 }
 
 /// Topics, partitions and messages.
@@ -190,6 +191,7 @@ impl Model {
                 consumers: BTreeMap::new(),
                 unsure: BTreeSet::new(),
                 front: Front::of_life(lives),
+                gaps: Gaps::default(),
             });
         }
     }
@@ -326,18 +328,21 @@ impl Model {
         }
     }
 
-    /// A poll brought messages of a place that must exist.
-    pub(super) fn polled(
+    /// Messages of a place that must exist were seen, in order.
+    pub(super) fn learn_all(
         &mut self,
+        what: &str,
         place: Place,
-        from: From,
         messages: &[(u64, Vec<u8>)],
+        is_poll: bool,
     ) -> Result<(), String> {
-        let what = format!("a poll {from:?} of {}/{}", self.topic(place.topic).name, place.partition);
+        let what = format!("{what} of {}/{}", self.topic(place.topic).name, place.partition);
         for two in messages.windows(2) {
             let (before, offset) = (two[0].0, two[1].0);
-            // What was deleted while the poll was under way is passed over.
-            if before + 1 != offset && (offset <= before || self.begins_at(place, offset).is_err()) {
+            // What was deleted while a poll was under way is passed over.
+            let is_covered = is_poll && self.front_is_at(place, before + 1, offset).is_ok();
+            let may_be = |partition: &Partition| partition.gaps.may_cover(before + 1..offset);
+            if offset <= before || !(self.partition(place).is_some_and(may_be) || is_covered) {
                 return Err(format!("{what}: offset {offset} follows {before}"));
             }
         }
@@ -354,14 +359,20 @@ impl Model {
             }
             self.learn(place, *offset, message)?;
         }
-        if let Some((last, _)) = messages.last() {
-            self.read_to = last + 1;
-        }
         Ok(())
     }
 
+    /// Of the offsets from `wanted` on, the first message that a partition has is at `first`.
+    pub(super) fn front_is_at(&mut self, place: Place, wanted: u64, first: u64) -> Result<(), String> {
+        let Some(partition) = self.partition(place) else { return Ok(()) };
+        if partition.gaps.may_cover(wanted.max(partition.front.first)..first) {
+            return Ok(());
+        }
+        self.begins_at(place, first)
+    }
+
     /// A poll found that a partition begins at an offset: everything before it must have been allowed to go.
-    pub(super) fn begins_at(&mut self, place: Place, first: u64) -> Result<(), String> {
+    fn begins_at(&mut self, place: Place, first: u64) -> Result<(), String> {
         let Some(partition) = self.partition(place) else { return Ok(()) };
         let before = partition.front.first;
         if first <= before {
@@ -373,6 +384,9 @@ impl Model {
         let (mut over, mut too_much, mut gone) = (0, 0, 0);
         for (offset, message) in partition.messages.range(before..first) {
             let Some(sent) = sent(message) else { continue };
+            if partition.gaps.may_cover(*offset..*offset + 1) {
+                continue;
+            }
             if self.wall_clock.may_be_as_old(sent.asked, self.machine_now, expiry) {
                 over += 1;
             } else if *offset < stays_from {

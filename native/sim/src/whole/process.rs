@@ -81,6 +81,14 @@ impl Process {
         }
     }
 
+    /// Another process on the same machine does something. The shards go on when the machine has spent the time.
+    pub(super) fn beside<T>(&mut self, does: impl FnOnce(&SimulatedEnvironment) -> T) -> T {
+        let environment = self.environment.clone();
+        let done = environment.boot(|| does(&environment));
+        self.pause(None, environment.now().as_nanos());
+        done
+    }
+
     /// Begins an orderly stop.
     pub(super) fn stop(&self) {
         self.python.port.node.stop(self.environment.now());

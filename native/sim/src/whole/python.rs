@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ng_control::record::{Drained, Record};
 use ng_io::simulated::Random;
 use ng_io::{Environment as _, SimulatedEnvironment};
+use ng_replication::owner::owner;
 use ng_shard::port::{Port, SubmitError};
 use ng_wire::primitive::{put_str32, put_u32, put_u64};
 use ng_wire::table::record::{FromPython, ToPython};
@@ -25,6 +26,7 @@ const PASSWORD: u64 = 5_000_000;
 #[derive(Debug)]
 pub(super) struct Python {
     pub(super) port: Port,
+    shards: u16,
     metadata: Metadata,
     reconciler: Reconciler,
     /// Records that wait for their turn.
@@ -44,12 +46,15 @@ pub(super) struct Python {
     pub(super) stopped: Option<bool>,
     random: Random,
     capacity: u64,
+    /// What shards said of cuts and adoptions: kind, token, body.
+    pub(super) told: Vec<(ToPython, u64, Vec<u8>)>,
 }
 
 impl Python {
     pub(super) fn new(port: Port, shards: u16, segment_bytes: u64, delay: u64, random: Random) -> Self {
         Self {
             port,
+            shards,
             metadata: Metadata::new(segment_bytes),
             reconciler: Reconciler::new(shards),
             received: VecDeque::new(),
@@ -63,7 +68,18 @@ impl Python {
             stopped: None,
             random,
             capacity: 1 << 30,
+            told: Vec::new(),
         }
+    }
+
+    /// The group of a partition.
+    pub(super) fn group_of(&self, topic: &str, partition: u32) -> Option<u64> {
+        self.metadata.group_of(topic, partition)
+    }
+
+    /// Orders something of the shard that owns a group, as soon as it looks at its records.
+    pub(super) fn order(&mut self, kind: FromPython, group: u64, token: u64, body: &[u8]) {
+        self.send(kind.code(), owner(group, self.shards), token, body);
     }
 
     /// What an earlier life was told of groups that are gone.
@@ -109,7 +125,7 @@ impl Python {
         }
         self.next += spent;
         self.answer_logins(now);
-        self.order(now);
+        self.order_groups(now);
         self.flush()
     }
 
@@ -141,6 +157,7 @@ impl Python {
             }
             ToPython::Stopped => self.stopped = Some(record.body == [1]),
             ToPython::Started => self.tell_figures(),
+            ToPython::Cut | ToPython::Adopted => self.told.push((kind, record.token, record.body.to_vec())),
             ToPython::Progress | ToPython::NativeEvent => {}
             other => return Err(format!("a record of kind {other:?}")),
         }
@@ -158,7 +175,7 @@ impl Python {
         }
     }
 
-    fn order(&mut self, now: u64) {
+    fn order_groups(&mut self, now: u64) {
         for orders in self.reconciler.plan(now) {
             self.send(FromPython::Reconcile.code(), orders.shard, orders.pass, &orders.body);
         }

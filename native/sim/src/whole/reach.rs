@@ -27,11 +27,21 @@ pub enum Reach {
     OffsetDeleted,
     /// A deleted offset was read, and was absent.
     OffsetAbsent,
+    /// A partition was cut.
+    Leased,
+    /// A cut holds a segment that is not sealed.
+    LeasedUnsealed,
+    /// A lease was held against its files after the end of a process.
+    LeaseChecked,
+    /// A rewritten segment was adopted.
+    Adopted,
+    /// Segments had gone, or been replaced, when one was offered for them.
+    AdoptionFenced,
 }
 
 impl Reach {
     /// Everything.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::TopicDeleted,
         Self::PartitionsDeleted,
         Self::TopicPurged,
@@ -43,6 +53,11 @@ impl Reach {
         Self::Emptied,
         Self::OffsetDeleted,
         Self::OffsetAbsent,
+        Self::Leased,
+        Self::LeasedUnsealed,
+        Self::LeaseChecked,
+        Self::Adopted,
+        Self::AdoptionFenced,
     ];
 }
 

@@ -126,7 +126,15 @@ pub(super) fn polled(body: &[u8]) -> Result<Polled, String> {
     reader.u32().map_err(short)?;
     let current_offset = reader.u64().map_err(short)?;
     let count = reader.u32().map_err(short)?;
-    let mut rest = reader.bytes(reader.remaining()).map_err(short)?;
+    let messages = messages_of(reader.bytes(reader.remaining()).map_err(short)?)?;
+    if messages.len() != count as usize {
+        return Err(format!("{} messages where {count} were announced", messages.len()));
+    }
+    Ok(Polled { current_offset, messages })
+}
+
+/// The messages of successive batches: offsets and payloads, each held against its checksum.
+pub(super) fn messages_of(mut rest: &[u8]) -> Result<Vec<(u64, Vec<u8>)>, String> {
     let mut messages = Vec::new();
     while !rest.is_empty() {
         let header = BatchHeader::decode(rest).map_err(|refusal| format!("a batch: {refusal}"))?;
@@ -141,8 +149,5 @@ pub(super) fn polled(body: &[u8]) -> Result<Polled, String> {
         }
         rest = after;
     }
-    if messages.len() != count as usize {
-        return Err(format!("{} messages where {count} were announced", messages.len()));
-    }
-    Ok(Polled { current_offset, messages })
+    Ok(messages)
 }

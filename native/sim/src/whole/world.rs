@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ng_io::simulated::{Random, SimulatedClock};
+use ng_io::simulated::{Faults, Random, SimulatedClock};
 use ng_io::{Environment as _, SimulatedEnvironment};
 
 use super::asked::Asked;
 use super::audit;
 use super::client::Client;
+use super::leases::Leases;
 use super::load::{Load, wall};
 use super::model::Model;
 use super::process::{Fault as End, Process, stop_bound};
@@ -28,6 +29,9 @@ const PATIENCE: u64 = 20_000;
 /// Nanoseconds between a connection's end and the next one of a client, on average.
 const RECONNECT: u64 = 10 * MILLI;
 
+/// In a world with leases, thousandths of the directories that lose names at a power cut.
+const LOST_NAMES: u32 = 500;
+
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
@@ -41,6 +45,8 @@ pub(super) enum Happening {
     SoundDisk,
     /// An orderly stop that has not ended by now takes too long.
     StopBound(u64),
+    /// An order about a lease is due.
+    Lease,
 }
 
 pub(crate) struct WholeWorld {
@@ -51,6 +57,7 @@ pub(crate) struct WholeWorld {
     pub(super) random: Random,
     /// What is to go, in a world where something goes.
     drops: Option<Random>,
+    pub(super) leases: Option<Leases>,
     pub(super) environment: SimulatedEnvironment,
     pub(super) process: Option<Process>,
     pub(super) clients: Vec<Client>,
@@ -89,6 +96,7 @@ impl WholeWorld {
         Self {
             shards: plan.shards.first().copied().unwrap_or(1),
             drops: plan.drops.then(|| Random::new(plan.seed ^ 0x6c65_7420_676f)),
+            leases: plan.leases.then(|| Leases::new(plan.seed)),
             plan,
             sizes,
             clock,
@@ -123,6 +131,7 @@ impl WholeWorld {
             let first = self.between_faults();
             self.at(first, Happening::Fault);
         }
+        self.next_lease();
         let healed = self.plan.healed * MILLI;
         self.until(healed, |_| false)?;
         self.heal();
@@ -130,7 +139,11 @@ impl WholeWorld {
         self.until(quiet, |_| false)?;
         self.silent = true;
         let bound = self.now + PATIENCE * MILLI;
-        self.until(bound, |world| world.clients.iter().all(|client| client.pending.is_empty()))?;
+        self.until(bound, Self::is_owed_nothing)?;
+        let owed = self.owed_orders();
+        if !owed.is_empty() {
+            return Err(Verdict(format!("orders about leases have no end: {owed:?}")));
+        }
         if let Some(client) = self.clients.iter().find(|client| !client.pending.is_empty()) {
             return Err(Verdict(format!("client {} is owed replies: {:?}", client.number, client.pending)));
         }
@@ -140,6 +153,7 @@ impl WholeWorld {
         self.stop_in_order()?;
         self.start()?;
         audit::run(self)?;
+        self.check_leases()?;
         Ok(Outcome {
             lived: self.now / MILLI,
             acknowledged: self.acknowledged,
@@ -152,6 +166,14 @@ impl WholeWorld {
 
     pub(crate) const fn reached(&self) -> &Reached {
         &self.model.reached
+    }
+
+    fn owed_orders(&self) -> Vec<u64> {
+        self.leases.as_ref().map(Leases::owed).unwrap_or_default()
+    }
+
+    fn is_owed_nothing(&self) -> bool {
+        self.clients.iter().all(|client| client.pending.is_empty()) && self.owed_orders().is_empty()
     }
 
     pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
@@ -180,7 +202,7 @@ impl WholeWorld {
             Ok(mut process) => {
                 process.python.know_removed(std::mem::take(&mut self.removed));
                 self.process = Some(process);
-                Ok(())
+                self.check_leases()
             }
             Err(ending) => {
                 self.environment.kill();
@@ -198,6 +220,10 @@ impl WholeWorld {
     /// Ends the process.
     pub(super) fn end(&mut self, power: bool) {
         if power {
+            if self.plan.leases {
+                let faults = self.environment.faults();
+                self.environment.set_faults(Faults { lost_names: LOST_NAMES, ..faults });
+            }
             self.environment.cut_power();
         } else {
             self.environment.kill();
@@ -213,6 +239,9 @@ impl WholeWorld {
 
     fn leave_process(&mut self) {
         self.stopping = false;
+        if let Some(leases) = &mut self.leases {
+            leases.forget_orders();
+        }
         if let Some(process) = self.process.take() {
             self.removed = process.python.removed();
         }
@@ -326,7 +355,7 @@ impl WholeWorld {
         for client in &mut self.clients {
             client.push();
         }
-        Ok(())
+        self.take_lease_records()
     }
 
     fn turn_client(&mut self, number: usize) -> Result<(), Verdict> {

@@ -81,7 +81,7 @@ impl Group {
     /// Takes up the cut that is next, as soon as all that it shall contain is written; until then that is what is asked for.
     pub(super) fn next_cut(&mut self) -> Option<(Running, Plan)> {
         let op = self.cuts.front()?.op;
-        if self.pending.front().is_some_and(|batch| batch.op <= op) {
+        if self.pending.front().is_some_and(|batch| batch.op <= op) && self.planted.cut_waits() {
             self.pending.ask_to(op);
             return None;
         }

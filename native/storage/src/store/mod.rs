@@ -62,8 +62,7 @@ pub use walk::FoundBatches;
 use crate::manifest::{GroupEntry, UnsealedSegment};
 use crate::refusal::Refusal;
 use crate::segments_file::{Fence, SegmentEntry};
-pub use plan::Plan;
-use plan::{PlanFault, PlanResult};
+use plan::{Plan, PlanFault, PlanResult};
 
 /// Sizes and times of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,8 @@ pub enum Plant {
     GreedyTruncation,
     /// The age of a segment is that of its oldest message.
     EagerExpiry,
+    /// A cut does not wait for what is committed and not written.
+    EarlyCut,
 }
 
 /// Which bug is planted in a store.
@@ -30,6 +32,11 @@ impl Planted {
             Some(Plant::UnfencedSurvey) => Surveyed { lost: Vec::new(), ..surveyed },
             _ => surveyed,
         }
+    }
+
+    /// Whether a cut waits until what it shall contain is written.
+    pub(super) fn cut_waits(self) -> bool {
+        self.bug != Some(Plant::EarlyCut)
     }
 
     /// When the newest batch of a segment was stamped.
@@ -50,6 +57,10 @@ impl Planted {
 impl Planted {
     pub(super) const fn in_survey(self, surveyed: Surveyed) -> Surveyed {
         surveyed
+    }
+
+    pub(super) const fn cut_waits(self) -> bool {
+        true
     }
 
     pub(super) const fn newest(self, entry: &SegmentEntry) -> u64 {

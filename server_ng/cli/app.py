@@ -12,7 +12,7 @@ from server_ng.wire.tables import ExitStatus
 __all__ = ["main"]
 
 _READER_GONE: Final = 1
-"""What typer ends with if a command meets a closed pipe, as `head` leaves one."""
+"""Exit status of typer if a command writes to a closed pipe, as after `head`."""
 
 _app = typer.Typer(
     name="server-ng",

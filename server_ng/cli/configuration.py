@@ -1,4 +1,4 @@
-"""``server-ng config``: looking at the configuration without starting the server."""
+"""``server-ng config``: shows the configuration without a start."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ def show(config: FileOption = None, set_: SetOption = None, as_json: JsonOption 
 
 @app.command("check")
 def check(config: FileOption = None, set_: SetOption = None) -> None:
-    """Check names, values and their combination; ends with status 78 if one cannot be used.
+    """Check names, values and their combination; exits with status 78 if one is invalid.
 
     Does not look at this machine: free ports, processors, groups, the data directory and its disk are checked
     by the start.
@@ -48,5 +48,5 @@ def defaults() -> None:
 
 @app.command("iggy")
 def iggy() -> None:
-    """Print how each key and variable of an Apache Iggy configuration is treated."""
+    """Print the effect of each key and variable of an Apache Iggy configuration."""
     print(iggy_page(), end="")

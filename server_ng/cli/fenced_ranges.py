@@ -1,4 +1,4 @@
-"""The part of ``server-ng recover`` that lists lost messages in segments, which no start has to accept."""
+"""The part of ``server-ng recover`` that lists lost messages in segments. They need no acceptance."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ __all__ = ["print_fenced_ranges"]
 
 
 def print_fenced_ranges(directory: Path, partitions: Mapping[int, str]) -> bool:
-    """Print the lost ranges of every partition, by name; false if there are none."""
+    """Prints the lost ranges of every partition; false if there are none."""
     from server_ng.bootstrap.fenced_ranges import read_fenced_ranges
 
     found = False
@@ -15,7 +15,7 @@ def print_fenced_ranges(directory: Path, partitions: Mapping[int, str]) -> bool:
         for lost in read_fenced_ranges(directory, group):
             if not found:
                 print(
-                    "These messages are lost. The server serves all others, and nothing has to be accepted:"
+                    "These messages are lost. The server serves all others, so nothing needs to be accepted:"
                 )
             found = True
             name = partitions.get(group, f"partition group {group:016x}")

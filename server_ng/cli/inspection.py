@@ -1,4 +1,4 @@
-"""``server-ng inspect``: what the server finds on this machine and in its files."""
+"""``server-ng inspect``: shows this machine and the files of a data directory."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from server_ng.wire.tables import ExitStatus
 
 __all__ = ["app"]
 
-_HELP: Final = "Look at what the server would find on this machine and in its files."
+_HELP: Final = "Show what this machine supports, and print files of a data directory."
 
 PathArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="PATH", help="The file to read.")]
 
@@ -25,12 +25,12 @@ app.command("topic")(topic)
 
 @app.callback()
 def inspect() -> None:
-    """Look at what the server would find on this machine and in its files."""
+    """Show what this machine supports, and print files of a data directory."""
 
 
 @app.command("probe")
 def probe(config: FileOption = None, set_: SetOption = None, as_json: JsonOption = False) -> int:
-    """Print what kernel, processors, limits and data folder allow, as the server sees it at its start."""
+    """Print the features of kernel, CPUs, limits and data directory, as a start finds them."""
     loaded = load_or_exit(config, set_)
     from server_ng import binding
 
@@ -48,7 +48,7 @@ def probe(config: FileOption = None, set_: SetOption = None, as_json: JsonOption
 
 @app.command("metrics")
 def metrics() -> None:
-    """Print every metric that the server shows, with its labels and what it counts."""
+    """Print every metric with its labels and meaning."""
     from server_ng.observe.catalogue import metrics_page
 
     print(metrics_page(), end="")
@@ -56,49 +56,49 @@ def metrics() -> None:
 
 @app.command("layout")
 def layout(path: PathArgument) -> int:
-    """Print a LAYOUT file as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print a LAYOUT file as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("layout", path)
 
 
 @app.command("superblock")
 def superblock(path: PathArgument) -> int:
-    """Print a superblock as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print a superblock as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("superblock", path)
 
 
 @app.command("journal")
 def journal(path: PathArgument) -> int:
-    """Print a file of a journal as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print a file of a journal as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("journal", path)
 
 
 @app.command("manifest")
 def manifest(path: PathArgument) -> int:
-    """Print a manifest as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print a manifest as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("manifest", path)
 
 
 @app.command("segment")
 def segment(path: PathArgument) -> int:
-    """Print the batches of a segment as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print the batches of a segment as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("segment", path)
 
 
 @app.command("segments")
 def segments(path: PathArgument) -> int:
-    """Print a SEGMENTS file as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print a SEGMENTS file as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("segments", path)
 
 
 @app.command("index")
 def index(path: PathArgument) -> int:
-    """Print an index as lines of JSON; ends with status 65 if something in it is refused."""
+    """Print an index as lines of JSON; exits with status 65 if a check fails."""
     return _print_file("index", path)
 
 
 @app.command("state")
 def state(path: PathArgument) -> int:
-    """Print a state of the metadata as a line of JSON; ends with status 65 if something in it is refused."""
+    """Print a state of the metadata as a line of JSON; exits with status 65 if a check fails."""
     return _print_file("state", path)
 
 
@@ -120,7 +120,7 @@ def _print_file(kind: str, path: Path) -> int:
 
 
 class _UnreadableError(Exception):
-    """The file that is described cannot be read; a closed standard output is another matter."""
+    """The file cannot be read. Errors of a closed stdout stay separate."""
 
 
 def _readable(lines: Iterator[str]) -> Iterator[str]:

@@ -19,5 +19,5 @@ def spark(context: typer.Context) -> int:
     found = entry_points(group=_GROUP, name="spark")
     for entry in found:
         return int(entry.load()(context.args))
-    print("server-ng: this installation has no spark command; install it again", file=sys.stderr)
+    print("server-ng: this installation has no spark command. Install it again.", file=sys.stderr)
     return ExitStatus.CONFIGURATION

@@ -1,4 +1,4 @@
-"""``server-ng lease``: moments of topics for offline jobs, of a server that runs or is stopped."""
+"""``server-ng lease``: snapshots of topics for offline jobs, of a running or stopped server."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from server_ng.wire.tables import ExitStatus
 
 __all__ = ["app"]
 
-_HELP: Final = "Keep moments of topics for offline jobs, and end them."
-# A server that is started for one cut: nobody can reach it, and it takes the shards as it finds them.
+_HELP: Final = "Snapshots of topics for offline jobs."
+# Settings of a server started for one cut: clients cannot reach it, and it keeps the recorded shards.
 _SHUT: Final = (
     "tcp.address=127.0.0.1:0",
     "observe.enabled=false",
@@ -28,13 +28,16 @@ _COLUMNS: Final = ("lease", "stream", "topic", "partitions", "messages", "bytes"
 
 StreamArgument: TypeAlias = Annotated[str, typer.Argument(metavar="STREAM", help="Name of the stream.")]
 TopicArgument: TypeAlias = Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")]
-LeaseArgument: TypeAlias = Annotated[str, typer.Argument(metavar="LEASE", help="As `cut` printed it.")]
+LeaseArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="LEASE", help="Id of the lease, as `cut` prints it.")
+]
 TtlOption: TypeAlias = Annotated[
-    float, typer.Option("--ttl", metavar="SECONDS", min=1, help="How long it lasts unless it is renewed.")
+    float,
+    typer.Option("--ttl", metavar="SECONDS", min=1, help="Seconds until the lease ends, unless renewed."),
 ]
 PartitionOption: TypeAlias = Annotated[
     list[int] | None,
-    typer.Option("--partition", metavar="N", min=0, help="Only this one; may be given again and again."),
+    typer.Option("--partition", metavar="N", min=0, help="Only this partition (repeatable)."),
 ]
 
 app = typer.Typer(help=_HELP, no_args_is_help=True)
@@ -42,7 +45,7 @@ app = typer.Typer(help=_HELP, no_args_is_help=True)
 
 @app.callback()
 def lease() -> None:
-    """Keep moments of topics for offline jobs, and end them."""
+    """Snapshots of topics for offline jobs."""
 
 
 @app.command("cut")
@@ -56,10 +59,10 @@ def cut(
     set_: SetOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Make a lease: a directory with everything that is committed in a topic now, and a manifest.
+    """Create a lease: a directory with all committed messages of a topic, and a manifest.
 
-    It stays as it is whatever becomes of the topic. If the server is stopped, its data directory is opened
-    for the time of the cut. Ends with status 78 if the lease is refused.
+    The lease does not change with the topic. If the server is stopped, the command opens its data directory
+    for the time of the cut. Exits with status 78 if the lease is refused.
     """
     fields = {"stream": stream, "topic": topic, "ttl": ttl, "partitions": partition or None}
     status, answer = _ask(config, set_, {"verb": "cut", **fields})
@@ -72,21 +75,21 @@ def cut(
 def renew(
     lease: LeaseArgument, ttl: TtlOption = 3600.0, config: FileOption = None, set_: SetOption = None
 ) -> int:
-    """Let a lease last for so long from now on."""
+    """Set the time until a lease ends."""
     status, _ = _ask(config, set_, {"verb": "renew", "lease": lease, "ttl": ttl})
     return status
 
 
 @app.command("release")
 def release(lease: LeaseArgument, config: FileOption = None, set_: SetOption = None) -> int:
-    """End a lease: its directory goes."""
+    """End a lease and delete its directory."""
     status, _ = _ask(config, set_, {"verb": "release", "lease": lease})
     return status
 
 
 @app.command("list")
 def list_leases(config: FileOption = None, set_: SetOption = None, as_json: JsonOption = False) -> int:
-    """Print the leases there are."""
+    """Print all leases."""
     status, answer = _ask(config, set_, {"verb": "leases"})
     if answer is None:
         return status
@@ -114,7 +117,7 @@ def _print_cut(answer: Mapping[str, Any], *, as_json: bool) -> None:
 def _ask(
     config: FileOption, overrides: list[str] | None, request: dict[str, Any]
 ) -> tuple[int, dict[str, Any] | None]:
-    """Exit status and answer, of the server that runs, or of one started for it."""
+    """Exit status and answer of the running server, or of one started for this request."""
     loaded = load_or_exit(config, overrides)
     from server_ng.segments.control import SOCKET_NAME, Control, ControlAbsentError, ControlError
 
@@ -131,7 +134,7 @@ def _ask(
 def _ask_stopped(loaded: Loaded, request: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
     if not (loaded.settings.system.path / "LAYOUT").exists():
         print(
-            f"server-ng: No server runs on {loaded.settings.system.path}, and it is no data directory. "
+            f"server-ng: No server runs on {loaded.settings.system.path}, and it is not a data directory. "
             "Name the server's configuration with --config or system.path with --set.",
             file=sys.stderr,
         )

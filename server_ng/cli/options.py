@@ -18,7 +18,7 @@ FileOption: TypeAlias = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Configuration file (TOML). The default is the file that IGGY_CONFIG_PATH names, if it is set.",
+        help="Configuration file (TOML). Default: the file in IGGY_CONFIG_PATH, if it is set.",
     ),
 ]
 SetOption: TypeAlias = Annotated[

@@ -1,4 +1,4 @@
-"""``server-ng recover``: what a stopped server has lost, and going on without it."""
+"""``server-ng recover``: lists the losses of a stopped server, and accepts them."""
 
 import re
 import shlex
@@ -16,25 +16,23 @@ from server_ng.wire.tables import ExitStatus
 __all__ = ["recover"]
 
 _FROM: Final = "from"
-"""The word of a line about where the known messages of a partition end."""
+"""Marks a line with the end of the known messages of a partition."""
 _GROUP: Final = re.compile(r"\.group-([0-9a-f]{16})\.")
 
 DirectoryArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The data directory of a server that is stopped.")
+    Path, typer.Argument(metavar="DIR", help="The data directory of a stopped server.")
 ]
 AcceptOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--accept", metavar="NAME", help="Go on without this loss; given once for each, and for all of them."
-    ),
+    typer.Option("--accept", metavar="NAME", help="Accept this loss. Repeat for each listed loss."),
 ]
 
 
 def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
-    """Print by name what the journal of a stopped server has lost, or accept exactly that.
+    """List what the journal of a stopped server has lost, or accept exactly those losses.
 
-    Nothing is changed without ``--accept``. After it, the next start goes on without what is lost, and gives
-    no offset to another message. Ends with status 65 while a loss is not accepted.
+    Without ``--accept`` nothing is changed. After it, the next start continues without the lost data, and
+    uses no offset twice. Exits with status 65 while a loss is not accepted.
     """
     from server_ng import binding
     from server_ng.bootstrap.data_directory import DataDirectory
@@ -70,7 +68,7 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
         print(f"{name}{_partition_of(name, partitions)}\n    {meaning}")
     _print_ends(ends, partitions)
     if accept:
-        print("This is accepted. The next start goes on without it.")
+        print("The losses are accepted. The next start continues without them.")
         return ExitStatus.CLEAN
     _print_advice(directory, losses)
     return ExitStatus.DAMAGED_DATA
@@ -79,36 +77,36 @@ def recover(directory: DirectoryArgument, accept: AcceptOption = None) -> int:
 def _fault_of(directory: Path) -> str | None:
     """Why this cannot be the data directory of a server."""
     if not is_utf8(str(directory)):
-        return "is not a path of UTF-8 text, as every data path is"
+        return "is not a valid data path: it must be UTF-8 text"
     if not (directory / "LAYOUT").exists():
-        return "is no data directory: it has no LAYOUT"
+        return "is not a data directory: it has no LAYOUT"
     return None
 
 
 def _partition_of(name: str, partitions: Mapping[int, str]) -> str:
-    """The partition that a loss is of, in brackets, if its name has a group and that has a name."""
+    """The partition of a loss in brackets, if the loss names a known group."""
     group = _GROUP.search(name)
     partition = partitions.get(int(group[1], 16)) if group else None
     return f" ({partition})" if partition else ""
 
 
 def _print_ends(ends: list[tuple[int, int]], partitions: Mapping[int, str]) -> None:
-    """Where a loss that names no partition may have begun in each of them."""
+    """Prints the first offset that a loss without a partition may concern, per partition."""
     if ends:
-        print("\nOf these partitions, messages may be lost from this offset on:")
+        print("\nThese partitions may have lost messages, from this offset on:")
     for group, offset in ends:
         print(f"    {partitions.get(group, f'partition group {group:016x}')}: {offset}")
 
 
 def _print_advice(directory: Path, losses: list[tuple[str, str, str]]) -> None:
     final = [name for name, word, _ in losses if word != "acceptable"]
-    print("\nA copy that was made while the server was stopped has all of it: restore that if there is one.")
+    print("\nIf you have a copy that was made while the server was stopped, restore it: it has everything.")
     if final:
-        print(f"No server can go on without {', '.join(final)}.")
+        print(f"A server cannot continue without {', '.join(final)}.")
         return
     names = " ".join(f"--accept {shlex.quote(name)}" for name, _, _ in losses)
     print(
-        "To go on without it, for good (each partition of the shard then passes over 2^40 offsets, "
-        "so that none names two messages):"
+        "To continue without the lost data, permanently (each partition of the shard then skips 2^40 "
+        "offsets, so that none is used twice):"
     )
     print(f"    server-ng recover {shlex.quote(str(directory))} {names}")

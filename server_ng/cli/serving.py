@@ -20,21 +20,23 @@ FreshOption: TypeAlias = Annotated[
     typer.Option(
         "--fresh",
         "-f",
-        help="Delete all data before the start. Only a directory that this server founded and no process "
-        "holds is touched; files of others in it stay.",
+        help="Delete all data before the start. Only for a data directory that server-ng created and no "
+        "process holds; other files in it are kept.",
     ),
 ]
 DefaultRootOption: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--with-default-root-credentials",
-        help="Name the root user iggy with the password iggy, unless IGGY_ROOT_USERNAME and "
-        "IGGY_ROOT_PASSWORD say otherwise. For development: refused if other machines can connect.",
+        help="Use root user iggy with password iggy, unless IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD "
+        "are set. For development: refused if other machines can connect.",
     ),
 ]
 ReplicaOption: TypeAlias = Annotated[
     int | None,
-    typer.Option("--replica-id", metavar="N", help="Number of this node: 0, until clusters are served."),
+    typer.Option(
+        "--replica-id", metavar="N", help="Number of this node: 0, because clusters are not built yet."
+    ),
 ]
 
 
@@ -48,14 +50,16 @@ def serve(
 ) -> int:
     """Run the server until SIGTERM or SIGINT.
 
-    Ends with status 0 after a clean stop, also of a start that is not ready yet,
-    65 for damaged data, 70 for an internal fault, 74 for a journal that cannot be written,
-    75 for a stop that was not clean, and 78 for a configuration that cannot be used.
+    Exits with status 0 after a clean stop (also before it is ready), 65 for damaged data,
+    70 for an internal fault, 74 if the journal cannot be written, 75 after an unclean stop,
+    and 78 for an invalid configuration.
     """
-    # Nothing that a start makes is garbage: the collector would look for it in vain, again and again.
+    # A start creates no garbage, so that each run of the collector would be wasted time.
     gc.disable()
     if replica_id:
-        return _refuse(f"--replica-id {replica_id}: a node runs alone, as 0. Leave it out or set it to 0.")
+        return _refuse(
+            f"--replica-id {replica_id}: this node runs alone, as number 0. Omit the option or set it to 0."
+        )
     environment = with_default_root(os.environ) if with_default_root_credentials else os.environ
     loaded = load_or_exit(config, set_, environment)
     address = loaded.settings.tcp.address
@@ -76,14 +80,14 @@ def _refuse(sentence: str) -> int:
 
 
 def _import_structlog_without_rich() -> None:
-    """Imports structlog in a way that it finds no rich to import.
+    """Imports structlog while rich looks absent.
 
-    It would take rich for tracebacks on a terminal, which we print plainly: that is 30 ms of the start
-    and 4 MiB of the daemon.
+    Otherwise structlog imports rich for tracebacks, which costs 30 ms at the start and 4 MiB. We print
+    tracebacks plainly.
     """
     if "rich" in sys.modules or "structlog" in sys.modules:
         return
-    # The import system takes None for a module that is known to be absent.
+    # The import system treats None as a module that does not exist.
     sys.modules["rich"] = None  # type: ignore[assignment]
     try:
         import_module("structlog")

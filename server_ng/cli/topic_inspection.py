@@ -1,4 +1,4 @@
-"""``server-ng inspect topic``: what a stopped server has of a topic."""
+"""``server-ng inspect topic``: inspects a topic's files offline."""
 
 import json
 import shlex
@@ -33,9 +33,9 @@ def topic(
 ) -> int:
     """Print partitions, segments, offsets and damage of a topic of a stopped server.
 
-    Every batch is read and held against its checksums. Messages that were not written to segments yet are
-    shown as the journal has them; after a crash the last ones may be nobody's, which the next start decides.
-    Nothing is changed. Ends with status 65 if something is damaged.
+    Every batch is read and verified. Messages not yet in segments are shown from the journal; after a crash
+    the last ones may be unacknowledged, which the next start decides. Nothing is changed. Exits with status
+    65 if something is damaged.
     """
     settings = load_or_exit(config, set_).settings
     path = settings.system.path
@@ -45,7 +45,7 @@ def topic(
 
     if not (path / "LAYOUT").exists():
         print(
-            f"server-ng: {path.absolute()} is no data directory: it has no LAYOUT. Name the server's "
+            f"server-ng: {path.absolute()} is not a data directory: it has no LAYOUT. Name the server's "
             "configuration with --config, or the directory with --set system.path=DIRECTORY.",
             file=sys.stderr,
         )
@@ -85,8 +85,8 @@ def _inspect(path: Path, stream: str, topic: str, as_json: bool) -> int:
     metadata = read_metadata(path)
     if not metadata.clean:
         print(
-            "server-ng: the last stop was not in order: what came after operation "
-            f"{metadata.op} of streams and topics themselves is in the journal only, and not shown",
+            "server-ng: the last stop was not in order: changes of streams and topics after operation "
+            f"{metadata.op} are only in the journal, and are not shown",
             file=sys.stderr,
         )
     outer, inner = find_topic(metadata.state, stream, topic)
@@ -121,7 +121,7 @@ def _journal_rows(number: str, partition: "StoredPartition") -> list[tuple[str, 
     first, last = partition.journal[0].first_offset, partition.journal[-1].last_offset
     messages = sum(batch.messages for batch in partition.journal)
     size = sum(batch.bytes for batch in partition.journal)
-    place = "the journal, behind a purge" if partition.purged else "the journal"
+    place = "the journal, after a purge" if partition.purged else "the journal"
     damage = "" if partition.segments else partition.damage
     return [(number, place, "false", str(first), str(last), str(messages), str(size), "", damage)]
 

@@ -35,7 +35,7 @@ class Address:
 
 
 def parse_address(raw: object) -> Address:
-    """The address `raw` stands for; ``localhost`` is read as 127.0.0.1 and no other name is looked up."""
+    """The address in `raw`; ``localhost`` is read as 127.0.0.1 and no other name is looked up."""
     if isinstance(raw, Address):
         return raw
     if not isinstance(raw, str):

@@ -1,4 +1,4 @@
-"""Assignments: what the file, the environment and the command line each say, each judged by itself."""
+"""Assignments: the values in the file, the environment and the command line, each checked alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,13 +31,13 @@ __all__ = [
 ]
 
 CONFIG_PATH_VARIABLE = "IGGY_CONFIG_PATH"
-# Between the sections of a variable of ours.
+# Separates the sections in one of our variables.
 _PART = "__"
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One key, its raw value, and where it was said."""
+    """One key, its raw value, and its source."""
 
     key: str
     raw: object
@@ -46,17 +46,17 @@ class Assignment:
 
 @dataclass(slots=True)
 class Findings:
-    """What reading the layers has found so far."""
+    """Results of reading the layers so far."""
 
     assignments: list[Assignment] = field(default_factory=list)
-    """In the order of the layers: a later one wins."""
+    """In the order of the layers, because a later one wins."""
     faults: list[Fault] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     inert: list[str] = field(default_factory=list)
-    """Keys and variables of Iggy that were given and have no effect."""
+    """Keys and variables of Iggy that are set and have no effect."""
 
     def add(self, written: str, raw: object, origin: str) -> None:
-        """Takes a value for a key that may be ours, Iggy's of either shape, or nobody's."""
+        """Takes a value for a key that may be ours, Iggy's of either shape, or unknown."""
         key = canonical(written)
         if key in leaves():
             self.assignments.append(Assignment(key, raw, origin))
@@ -118,7 +118,7 @@ def from_environment(environment: Mapping[str, str], into: Findings) -> None:
     given: dict[str, str] = {}
     for name, key in known.items():
         raw = environment.get(name)
-        # Iggy passes over its own variables when they are empty, and compose files rely on it.
+        # Iggy ignores its variables if they are empty, and compose files rely on it.
         if raw is None or (not raw and not name.startswith(OWN_PREFIX)):
             continue
         into.add(key, raw, f"env {name}")
@@ -143,8 +143,8 @@ def from_overrides(overrides: Sequence[str], into: Findings) -> None:
 
 
 def _disagreement(name: str, other: str, origin: str) -> Fault:
-    """Two spellings of one setting, of which neither is the later layer."""
-    return Fault(name, origin, f"{other} gives another value for the same setting.", "Keep one of them.")
+    """Two spellings of one setting in the same layer, so that none wins."""
+    return Fault(name, origin, f"{other} sets another value for the same setting.", "Keep one of them.")
 
 
 def _take_foreign(name: str, raw: str, into: Findings) -> None:
@@ -178,7 +178,7 @@ def _all_keys() -> Iterator[str]:
 
 @cache
 def _own_variables() -> Mapping[str, str]:
-    """Variables of settings that Iggy does not have, by what theirs would be called."""
+    """Variables of settings that Iggy lacks, by the name that Iggy would use."""
     ours = (name for name in keys_by_variable() if name.startswith(OWN_PREFIX))
     return {name.removeprefix(OWN_PREFIX).replace(_PART, "_"): name for name in ours}
 
@@ -198,18 +198,18 @@ def _hint(key: str) -> str:
 
 @cache
 def _own_names() -> tuple[str, ...]:
-    """Keys of ours and their sections, which are proposed before those of Iggy that have no effect."""
+    """Our keys and their sections. Hints prefer them to keys of Iggy without effect."""
     return (*leaves(), *_sections_of(leaves()))
 
 
 @cache
 def _sections() -> frozenset[str]:
-    """Every table that holds a key of ours or of Iggy's; no other is walked, however deep it is nested."""
+    """Every table with a key of ours or of Iggy's. No other is walked, so its depth is harmless."""
     return MOVED_SECTIONS | frozenset(_sections_of(_all_keys()))
 
 
 def _sections_of(keys: Iterable[str]) -> dict[str, None]:
-    """The tables that hold these keys, in the order of the keys."""
+    """The tables with these keys, in the order of the keys."""
     names = (key.split(".") for key in keys)
     return {".".join(parts[:depth]): None for parts in names for depth in range(1, len(parts))}
 

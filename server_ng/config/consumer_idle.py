@@ -1,4 +1,4 @@
-"""For how long a consumer that is not seen keeps what it has not read: a duration, ``all`` or ``none``.
+"""How long retention keeps messages that an absent consumer has not read: a duration, ``all`` or ``none``.
 
 ``str`` of each value is the text that `parse_consumer_idle` reads back.
 """
@@ -36,7 +36,7 @@ class ConsumerIdle:
 
 
 def parse_consumer_idle(raw: object) -> ConsumerIdle:
-    """The value that `raw` stands for."""
+    """The value of `raw`."""
     if isinstance(raw, ConsumerIdle):
         return raw
     word = raw.strip().lower() if isinstance(raw, str) else ""

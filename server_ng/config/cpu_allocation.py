@@ -91,7 +91,7 @@ CpuAllocation: TypeAlias = AutoCpus | AllCpus | CpuCount | CpuRange | NumaCpus
 
 
 def parse_cpu_allocation(raw: object) -> CpuAllocation:
-    """The allocation `raw` stands for."""
+    """The allocation in `raw`."""
     if isinstance(raw, (AutoCpus, AllCpus, CpuCount, CpuRange, NumaCpus)):
         return raw
     if isinstance(raw, bool) or not isinstance(raw, (str, int)):

@@ -1,4 +1,4 @@
-"""What a second reading of the configuration changes, for SIGHUP."""
+"""The difference between two readings of the configuration, for SIGHUP."""
 
 from dataclasses import dataclass
 

@@ -29,7 +29,7 @@ _EXAMPLE = 'Write a number with a unit, for example "10s", "250ms" or "1m 30s".'
 
 
 def parse_duration(raw: object) -> timedelta:
-    """The duration `raw` stands for, exact to the microsecond."""
+    """The duration in `raw`, exact to the microsecond."""
     if isinstance(raw, timedelta):
         return raw
     if not isinstance(raw, str):

@@ -1,4 +1,4 @@
-"""What can be wrong with a configuration."""
+"""Errors of a configuration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ _SHOWN_MAX = 60
 
 
 class ConfigError(Exception):
-    """Root of everything this package raises."""
+    """Base class of all errors of this package."""
 
 
 class BadValueError(ConfigError, ValueError):
-    """One value that cannot be used; also a `ValueError`, because that is what pydantic collects."""
+    """One invalid value; also a `ValueError`, because pydantic collects those."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -25,12 +25,12 @@ class BadValueError(ConfigError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One reason why the configuration cannot be used."""
+    """One error of the configuration."""
 
     key: str
-    """Dotted key, or the name of the variable or file when no key is concerned."""
+    """Dotted key, or the name of the variable or file if the error has no key."""
     origin: str
-    """Where the value came from: ``file PATH``, ``env NAME``, ``--set`` or ``default``."""
+    """Source of the value: ``file PATH``, ``env NAME``, ``--set`` or ``default``."""
     message: str
     hint: str = ""
 
@@ -41,7 +41,7 @@ class Fault:
 
 
 class ConfigErrors(ConfigError):  # noqa: N818  the name says that it holds several
-    """All the faults of one configuration, found in one pass."""
+    """All errors of one configuration, found in one pass."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
@@ -49,6 +49,6 @@ class ConfigErrors(ConfigError):  # noqa: N818  the name says that it holds seve
 
 
 def shown(raw: object) -> str:
-    """`raw` as an error text may hold it: quoted, printable, and never long."""
+    """`raw` for an error text: quoted, printable and short."""
     text = ascii(raw)
     return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."

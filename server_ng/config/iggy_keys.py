@@ -1,4 +1,4 @@
-"""The fate of every key of Iggy's own configuration that is not a key of ours."""
+"""The fate of every key of Iggy's configuration that we lack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IggyKey:
-    """The fate of one key, and what to do about it."""
+    """The fate of one key, and a remedy."""
 
     fate: Fate
     advice: str = ""
     value: IggyValue = None
-    """What Iggy takes if it is not given; none for what it knows no value for."""
+    """Iggy's default; none if it has none."""
 
 
 _CERTIFICATE = "core/certs/iggy_cert.pem"
@@ -186,7 +186,7 @@ IGGY_SECRETS = frozenset(
 )
 """Keys of Iggy that hold a secret: no file of ours has them, not even empty."""
 
-_PER_TOPIC = "It is an option of each topic: give it when the topic is created."
+_PER_TOPIC = "It is an option of each topic: set it when the topic is created."
 _GONE = "Iggy has removed it: delete the key."
 
 _REFUSED = {
@@ -243,7 +243,7 @@ IGGY_VARIABLES: Mapping[str, IggyKey] = MappingProxyType(
         "RUST_LOG": IggyKey(Fate.INERT, "Use system.logging.level."),
     }
 )
-"""Variables that Iggy reads beside its configuration and that are not honoured here."""
+"""Variables of Iggy outside its configuration that are not honoured here."""
 
 FOREIGN_VARIABLES = ("IGGY_CI_", "IGGY_TEST_", "IGGY_CONNECTORS_", "IGGY_MCP_")
 """Beginnings of variables that belong to other programs of Iggy and are passed over in silence."""
@@ -259,7 +259,7 @@ def fate_of_key(key: str) -> IggyKey | None:
 
 
 def fate_of_variable(name: str) -> tuple[str, IggyKey] | None:
-    """The key a variable of Iggy stands for and its fate; for a variable without a key, its own name."""
+    """The key of a variable of Iggy and its fate; for a variable without a key, its own name."""
     if name in IGGY_VARIABLES:
         return name, IGGY_VARIABLES[name]
     for key, entry in IGGY_KEYS.items():

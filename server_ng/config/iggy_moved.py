@@ -34,7 +34,7 @@ def moved_keys() -> Mapping[str, str]:
 
 
 def fate_of_moved_variable(name: str) -> tuple[str, IggyKey] | None:
-    """The key that a variable of the release stands for, and its fate, if it is not honoured."""
+    """The key of a variable of that release, and its fate, if it is not honoured."""
     for new, key in moved_keys().items():
         if key in IGGY_KEYS and name == f"IGGY_{new.replace('.', '_').upper()}":
             return key, IGGY_KEYS[key]

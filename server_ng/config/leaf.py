@@ -41,7 +41,7 @@ class Kind:
     """How one sort of value is read and written."""
 
     unit: str
-    """What the value is measured in or looks like, as the documentation says it."""
+    """The unit or the form of the value, for the documentation."""
     parse: Callable[[object], Any]
     """From TOML, from a variable, from the command line, or from an already parsed value."""
     show: Callable[[Any], str]
@@ -105,7 +105,7 @@ CPUS = Kind(
 
 
 def choice(*words: str, synonyms: tuple[tuple[str, str], ...] = ()) -> Kind:
-    """A kind with a closed list of words; each synonym is read as the word beside it."""
+    """A kind with a closed list of words; each synonym is read as its word."""
     known = {word: word for word in words} | dict(synonyms)
 
     def parse(raw: object) -> str:

@@ -1,4 +1,4 @@
-"""The settings as a model: what the generated table says of them, and what is derived from it."""
+"""The settings as a model: the generated table, and values derived from it."""
 
 from collections.abc import Mapping
 from functools import cache

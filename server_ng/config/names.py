@@ -1,4 +1,4 @@
-"""Names of settings: the variables that stand for a key, and the nearest name to a mistyped one."""
+"""Names of settings: the variables of a key, and the name nearest to a mistyped one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""The settings as text: the commented file of defaults, and what is in force with where it came from."""
+"""The settings as text: the commented file of defaults, and the effective values with their origins."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ __all__ = ["EffectiveValue", "default_file", "effective"]
 _HEAD = """\
 # Configuration of server-ng. Every key is shown with its default and commented out.
 #
-# The last of these that gives a value wins: the default, the file named by --config, the variable,
-# --set key=value on the command line. Where Iggy has the same setting, its variable is honoured too.
+# The last source with a value wins: the default, the file named by --config, the variable, --set key=value on
+# the command line. If Iggy has the same setting, its variable works, too.
 #
-# The root user's name and password are not kept here: they are IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD.
-# This file is generated from the model of the settings; `server-ng config defaults` prints it.
+# The root user's name and password are not in this file: set IGGY_ROOT_USERNAME and IGGY_ROOT_PASSWORD.
+# This file is generated; `server-ng config defaults` prints it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveValue:
-    """One setting in force."""
+    """The effective value of one setting."""
 
     key: str
     value: str
@@ -47,7 +47,7 @@ def default_file() -> str:
 
 
 def effective(settings: Settings, origins: Mapping[str, str]) -> tuple[EffectiveValue, ...]:
-    """Every setting in force, in the order of the model."""
+    """The effective value of every setting, in the order of the model."""
     return tuple(
         EffectiveValue(key, leaf.kind.show(value_of(settings, key)), origins[key])
         for key, leaf in leaves().items()
@@ -58,4 +58,4 @@ def _comment(key: str, leaf: Leaf) -> Iterator[str]:
     yield f"# {leaf.meaning}"
     yield f"# Unit: {leaf.unit}.{f' Bounds: {leaf.bounds}.' if leaf.bounds else ''}"
     variables = " or ".join((own_variable(key), *iggy_variables(key)))
-    yield f"# Variable: {variables}. {'Taken on SIGHUP.' if leaf.reloadable else 'Taken at the next start.'}"
+    yield f"# Variable: {variables}. {'Reloaded on SIGHUP.' if leaf.reloadable else 'Needs a restart.'}"

@@ -1,4 +1,4 @@
-"""What several settings must agree on, and what is refused or warned about as a whole."""
+"""Rules that involve several settings, and warnings about a valid configuration."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _BUDGET_MIN = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A rule that the settings break: `keys[0]` is the one to change."""
+    """A broken rule: `keys[0]` is the setting to change."""
 
     keys: tuple[str, ...]
     message: str
@@ -24,7 +24,7 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A warning about a configuration that can be used."""
+    """A warning about a valid configuration."""
 
     code: str
     """A stable name for the kind of warning."""
@@ -41,12 +41,12 @@ def breaches(settings: Settings) -> Iterator[Breach]:
 
 
 def notices(settings: Settings) -> Iterator[Notice]:
-    """Warnings about interfaces that are switched on: not built yet, or open to other machines."""
+    """Warnings about enabled interfaces that are not built yet, or open to other machines."""
     for name in ("http", "quic", "websocket"):
         if getattr(settings, name).enabled:
             key = f"{name}.enabled"
             yield Notice(
-                "not_built", f"{key}: this interface is not built yet; the server goes on without it.", (key,)
+                "not_built", f"{key}: this interface is not built yet. The server runs without it.", (key,)
             )
     if settings.tcp.enabled and not settings.tcp.address.is_loopback:
         yield Notice(

@@ -20,7 +20,7 @@ _EXAMPLE = 'Write a number with a unit, for example "64 MiB" or "500 MB".'
 
 
 def parse_size(raw: object) -> int:
-    """The number of bytes `raw` stands for."""
+    """The number of bytes in `raw`."""
     if isinstance(raw, bool) or not isinstance(raw, (str, int)):
         raise BadValueError("this is not an amount of bytes.", _EXAMPLE)
     if isinstance(raw, int):

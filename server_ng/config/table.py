@@ -29,26 +29,26 @@ __all__ = ["SettingsTable"]
 
 
 class SystemRuntime(Section):
-    """What the running process leaves for others to read: addresses, last crash, first password."""
+    """Files that the running process writes for others: addresses, last crash, generated password."""
 
     path: Annotated[
         Path,
         Leaf(
             PATH,
-            "Folder for files of the running process, below system.path unless absolute.",
+            "Directory for files of the running process, below system.path unless absolute.",
             iggy=True,
         ),
     ] = Path("runtime")
 
 
 class SystemSharding(Section):
-    """How the work is spread over processors, and how long a stop may take."""
+    """Shards and their CPUs, and the time that a stop may take."""
 
     cpu_allocation: Annotated[
         CpuAllocation,
         Leaf(
             CPUS,
-            "Processors the shards take, one shard each.",
+            "CPUs of the shards, one shard per CPU.",
             iggy=True,
         ),
     ] = CPUS.parse("auto")
@@ -56,7 +56,7 @@ class SystemSharding(Section):
         bool,
         Leaf(
             BOOLEAN,
-            "Bind each shard to its processor; without it there may be more shards than processors.",
+            "Pin each shard to its CPU. If false, there may be more shards than CPUs.",
             iggy=True,
         ),
     ] = True
@@ -64,7 +64,7 @@ class SystemSharding(Section):
         int,
         Leaf(
             COUNT,
-            "Entries one shard can hold from the others, shared evenly between them.",
+            "Frames from other shards that a shard can queue, divided evenly among those shards.",
             at_least=64,
             at_most=65536,
             counts="entries",
@@ -75,7 +75,7 @@ class SystemSharding(Section):
         timedelta,
         Leaf(
             DURATION,
-            "How long a stop waits for requests that were already accepted.",
+            "Time that a stop waits for accepted requests.",
             at_least=timedelta(milliseconds=1),
             at_most=timedelta(milliseconds=600000),
             iggy=True,
@@ -85,7 +85,7 @@ class SystemSharding(Section):
         timedelta,
         Leaf(
             DURATION,
-            "How long a stop may take in all before the process ends with status 75.",
+            "Time limit of a whole stop. After it the process exits with status 75.",
             at_least=timedelta(milliseconds=1),
             at_most=timedelta(milliseconds=900000),
             iggy=True,
@@ -94,19 +94,19 @@ class SystemSharding(Section):
 
 
 class SystemIo(Section):
-    """How files and sockets are driven."""
+    """Kernel interface for files and sockets."""
 
     backend: Annotated[
         str,
         Leaf(
             choice("auto", "posix", "uring"),
-            "Kernel interface; auto takes io_uring where it works, and posix elsewhere.",
+            "Kernel interface for I/O. auto: io_uring if it works, otherwise posix.",
         ),
     ] = "auto"
 
 
 class SystemLogging(Section):
-    """The log on standard output."""
+    """Events on standard output."""
 
     level: Annotated[
         str,
@@ -120,7 +120,7 @@ class SystemLogging(Section):
                 "off",
                 synonyms=(("none", "off"), ("warning", "warn")),
             ),
-            "Least important level that is written.",
+            "Lowest level of events that are written.",
             reloadable=True,
             iggy=True,
         ),
@@ -129,19 +129,19 @@ class SystemLogging(Section):
         str,
         Leaf(
             choice("auto", "json", "console"),
-            "Form of a line; auto is console on a terminal, JSON elsewhere.",
+            "Format of a line. auto: console on a terminal, otherwise JSON.",
         ),
     ] = "auto"
 
 
 class System(Section):
-    """Where the server lives on this machine."""
+    """Paths of the server on this machine."""
 
     path: Annotated[
         Path,
         Leaf(
             PATH,
-            "Data folder, relative to the working directory unless absolute.",
+            "Data directory, relative to the working directory unless absolute.",
             iggy=True,
         ),
     ] = Path("local_data")
@@ -158,7 +158,7 @@ class Tcp(Section):
         bool,
         Leaf(
             BOOLEAN,
-            "Whether clients may connect over TCP.",
+            "Accept clients over TCP.",
             iggy=True,
         ),
     ] = True
@@ -166,7 +166,7 @@ class Tcp(Section):
         Address,
         Leaf(
             ADDRESS,
-            "Address to listen on; port 0 lets the kernel choose.",
+            "Address to listen on. With port 0 the kernel chooses a free port.",
             iggy=True,
         ),
     ] = ADDRESS.parse("127.0.0.1:8090")
@@ -179,7 +179,7 @@ class Http(Section):
         bool,
         Leaf(
             BOOLEAN,
-            "Whether to serve HTTP; not built yet, so it only warns.",
+            "Serve HTTP. Not built yet: true only causes a warning.",
             iggy=True,
         ),
     ] = False
@@ -200,7 +200,7 @@ class Quic(Section):
         bool,
         Leaf(
             BOOLEAN,
-            "Whether to serve QUIC; not built yet, so it only warns.",
+            "Serve QUIC. Not built yet: true only causes a warning.",
             iggy=True,
         ),
     ] = False
@@ -221,7 +221,7 @@ class Websocket(Section):
         bool,
         Leaf(
             BOOLEAN,
-            "Whether to serve WebSocket; not built yet, so it only warns.",
+            "Serve WebSocket. Not built yet: true only causes a warning.",
             iggy=True,
         ),
     ] = False
@@ -236,13 +236,13 @@ class Websocket(Section):
 
 
 class Connections(Section):
-    """Limits on client connections, over all shards."""
+    """Limits on client connections, all shards together."""
 
     max: Annotated[
         int,
         Leaf(
             COUNT,
-            "Open client connections; at the limit a new one is turned away.",
+            "Maximum client connections. A further one is closed at once.",
             at_least=16,
             at_most=1000000,
             counts="connections",
@@ -252,7 +252,7 @@ class Connections(Section):
         int,
         Leaf(
             COUNT,
-            "Connections that have not logged in; beyond it the oldest of them is closed.",
+            "Maximum connections that have not logged in. A further one closes the oldest of them.",
             at_least=8,
             at_most=1000000,
             counts="connections",
@@ -262,7 +262,7 @@ class Connections(Section):
         timedelta,
         Leaf(
             DURATION,
-            "How long a started frame may take, besides one second for each KiB of it.",
+            "Time allowed to receive one request: this, plus one second per KiB.",
             at_least=timedelta(milliseconds=100),
             at_most=timedelta(milliseconds=600000),
         ),
@@ -271,8 +271,8 @@ class Connections(Section):
         timedelta,
         Leaf(
             DURATION,
-            "Time in which a client must take a byte of a reply, or its connection is closed; at most 2 s "
-            "while polls of other clients wait for memory.",
+            "A connection is closed if its client reads no byte of a reply for this time (at most 2 s while "
+            "polls of other clients wait for memory).",
             at_least=timedelta(milliseconds=100),
             at_most=timedelta(milliseconds=3600000),
         ),
@@ -281,7 +281,7 @@ class Connections(Section):
         int,
         Leaf(
             COUNT,
-            "Connections the kernel holds before they are accepted.",
+            "Connections that the kernel queues until the server accepts them.",
             at_least=1,
             at_most=65535,
             counts="connections",
@@ -290,14 +290,14 @@ class Connections(Section):
 
 
 class Memory(Section):
-    """Memory for data and clients. docs/memory.md tells how it is divided."""
+    """Memory for data and clients. docs/memory.md describes its parts."""
 
     budget: Annotated[
         int,
         Leaf(
             SIZE,
-            "Memory for caches, replies, unflushed messages and arriving requests, all shards together; 0 "
-            "is a quarter of what the machine and its control groups allow, at most 4 GiB.",
+            "Memory for caches, replies, unflushed messages and arriving requests, all shards together. 0: "
+            "a quarter of the memory that the machine and its control groups allow, at most 4 GiB.",
             at_least=0,
             at_most=17592186044416,
         ),
@@ -305,13 +305,13 @@ class Memory(Section):
 
 
 class MessageBus(Section):
-    """Frames."""
+    """Requests of clients."""
 
     max_message_size: Annotated[
         int,
         Leaf(
             SIZE,
-            "Largest frame a client may send.",
+            "Largest request of a client. Fixed when the data directory is created.",
             at_least=1048576,
             at_most=67108864,
             iggy=True,
@@ -320,13 +320,13 @@ class MessageBus(Section):
 
 
 class Metadata(Section):
-    """Sessions, and later everything that is replicated with them."""
+    """Sessions."""
 
     clients_table_max: Annotated[
         int,
         Leaf(
             COUNT,
-            "Logged-in sessions the server remembers.",
+            "Maximum logged-in sessions. Fixed when the data directory is created.",
             at_least=2,
             at_most=65536,
             counts="sessions",
@@ -336,13 +336,13 @@ class Metadata(Section):
 
 
 class StorageJournal(Section):
-    """The journal of each shard, where everything is written first, in files as large as two frames."""
+    """The write-ahead journal of each shard. Each file is twice message_bus.max_message_size."""
 
     files_max: Annotated[
         int,
         Leaf(
             COUNT,
-            "Files the journal of a shard may use for messages; with more, bursts wait less for slow disks.",
+            "Maximum journal files per shard for messages. More files absorb longer bursts on a slow disk.",
             at_least=5,
             at_most=1024,
             counts="files",
@@ -351,19 +351,19 @@ class StorageJournal(Section):
 
 
 class Storage(Section):
-    """What is kept in the data folder."""
+    """Files in the data directory."""
 
     journal: StorageJournal = StorageJournal()
 
 
 class DataMaintenanceMessages(Section):
-    """How messages go whose topic limits their age, or its size."""
+    """Retention by age and by size, as the topic sets them."""
 
     cleaner_enabled: Annotated[
         bool,
         Leaf(
             BOOLEAN,
-            "Whether messages go by themselves when their topic says so.",
+            "Delete messages that exceed their topic's message_expiry or max_topic_size.",
             iggy=True,
         ),
     ] = True
@@ -371,7 +371,7 @@ class DataMaintenanceMessages(Section):
         timedelta,
         Leaf(
             DURATION,
-            "How long after messages came, or were looked at, a partition is looked at.",
+            "Interval between retention checks of a partition.",
             at_least=timedelta(milliseconds=100),
             at_most=timedelta(milliseconds=86400000),
             iggy=True,
@@ -380,27 +380,27 @@ class DataMaintenanceMessages(Section):
 
 
 class DataMaintenance(Section):
-    """What is done with data that lies there."""
+    """Periodic work on stored data."""
 
     messages: DataMaintenanceMessages = DataMaintenanceMessages()
 
 
 class Partition(Section):
-    """Partitions of topics."""
+    """Limits of each partition, and consumers that delay retention."""
 
     consumer_idle_after: Annotated[
         ConsumerIdle,
         Leaf(
             CONSUMER_IDLE,
-            "How long after it was seen a consumer keeps what it has not read from going; all is for ever, "
-            "none not at all.",
+            "Retention keeps messages that a consumer has not read, for this long after the consumer was "
+            "last seen. all: as long as its offset is stored. none: never.",
         ),
     ] = CONSUMER_IDLE.parse("24h")
     consumer_offsets_max: Annotated[
         int,
         Leaf(
             COUNT,
-            "Consumers of one partition whose offsets are kept; fixed when the data folder is founded.",
+            "Maximum consumers per partition with a stored offset. Fixed when the data directory is created.",
             at_least=1,
             at_most=65536,
             counts="consumers",
@@ -411,8 +411,8 @@ class Partition(Section):
         int,
         Leaf(
             SIZE,
-            "Messages of each shard that are in the journal and not in a segment yet. Above it, sends are "
-            "rejected with status 58 and clients retry. At most a quarter of the memory budget.",
+            "Maximum bytes per shard in the journal but not yet in segments. Above it, sends are rejected "
+            "with status 58 and clients retry. At most a quarter of the memory budget.",
             at_least=1048576,
             at_most=17179869184,
         ),
@@ -420,15 +420,15 @@ class Partition(Section):
 
 
 class Poll(Section):
-    """Polls."""
+    """Replies of polls, and the cache for them."""
 
     reply_bytes_max: Annotated[
         int,
         Leaf(
             SIZE,
-            "Bytes of one poll reply. A single larger message is still returned. A quarter of the part for "
-            "replies in the memory budget bounds it, too. Clients not built on Iggy's Rust SDK get 64 MiB "
-            "at most.",
+            "Maximum bytes of one poll reply. A single larger message is still returned. Never above a "
+            "quarter of the part for replies in the memory budget, nor above 64 MiB for clients not built "
+            "on Iggy's Rust SDK.",
             at_least=65536,
             at_most=134217728,
         ),
@@ -437,8 +437,8 @@ class Poll(Section):
         int,
         Leaf(
             SIZE,
-            "Memory for recently sent and polled messages, all shards together; at most three sixteenths of "
-            "the memory budget. Messages that nobody polled for a minute are dropped.",
+            "Memory for recent messages, all shards together; at most three sixteenths of the memory "
+            "budget. Messages not polled for a minute are dropped from it.",
             at_least=0,
             at_most=1099511627776,
         ),
@@ -446,13 +446,13 @@ class Poll(Section):
 
 
 class Cluster(Section):
-    """Several nodes as one, which is not built yet."""
+    """Clusters of nodes, which are not built yet."""
 
     enabled: Annotated[
         bool,
         Leaf(
             BOOLEAN,
-            "Whether this node is one of several; refused until it is built.",
+            "Run this node in a cluster. Not built yet: true is refused.",
             iggy=True,
         ),
     ] = False
@@ -460,20 +460,20 @@ class Cluster(Section):
         str,
         Leaf(
             TEXT,
-            "Name that clients are told when they ask for the cluster.",
+            "Name of the cluster in its description for clients.",
             iggy=True,
         ),
     ] = "single-node"
 
 
 class ControlPlane(Section):
-    """How long the control plane may stand still."""
+    """Detection of a blocked Python control plane."""
 
     stall_dump: Annotated[
         timedelta,
         Leaf(
             DURATION,
-            "Standstill after which the Python stacks are written to standard error.",
+            "If the Python control plane is blocked this long, write its stack traces to stderr.",
             at_least=timedelta(milliseconds=2000),
             at_most=timedelta(milliseconds=3600000),
         ),
@@ -482,7 +482,8 @@ class ControlPlane(Section):
         timedelta,
         Leaf(
             DURATION,
-            "Standstill after which the systemd watchdog is no longer fed.",
+            "If the control plane is blocked this long, stop feeding the watchdog, so that systemd restarts "
+            "the server.",
             at_least=timedelta(milliseconds=1000),
             at_most=timedelta(milliseconds=3600000),
         ),
@@ -490,13 +491,14 @@ class ControlPlane(Section):
 
 
 class Auth(Section):
-    """Logins."""
+    """Logins by password."""
 
     login_queue_max: Annotated[
         int,
         Leaf(
             COUNT,
-            "Logins waiting for a password hash; beyond it a client is told to try again.",
+            "Maximum logins that wait for a password hash. A further one is rejected, and the client "
+            "retries.",
             at_least=1,
             at_most=65536,
             counts="logins",
@@ -506,7 +508,7 @@ class Auth(Section):
         int,
         Leaf(
             COUNT,
-            "Verified credentials remembered, so that a storm of the same logins costs one hash.",
+            "Maximum cached credentials, so that many logins of the same user cost one hash.",
             at_least=1,
             at_most=65536,
             counts="credentials",
@@ -515,59 +517,60 @@ class Auth(Section):
 
 
 class Audit(Section):
-    """A file with a line for each login and each change; docs/security.md describes it."""
+    """A file with one line per login and change; docs/security.md describes it."""
 
     path: Annotated[
         str,
         Leaf(
             TEXT,
-            "Audit file, relative to the working directory unless absolute; none writes none.",
+            "Audit file, relative to the working directory unless absolute. none: no audit file.",
         ),
     ] = "none"
 
 
 class Observe(Section):
-    """Metrics and health over HTTP, for this machine only."""
+    """Metrics and health over HTTP, on loopback only."""
 
     enabled: Annotated[
         bool,
         Leaf(
             BOOLEAN,
-            "Whether to serve /metrics, /live and /ready.",
+            "Serve /metrics, /live and /ready.",
         ),
     ] = True
     address: Annotated[
         Address,
         Leaf(
             ADDRESS,
-            "Loopback address to listen on; port 0 lets the kernel choose. If only the default is in use, "
-            "the server takes a free port and logs it; an address that is set here must be free.",
+            "Loopback address to listen on. With port 0 the kernel chooses a free port. If this is not set "
+            "and the default is in use, the server takes a free port and logs it; an address that is set "
+            "must be free.",
         ),
     ] = ADDRESS.parse("127.0.0.1:9464")
 
 
 class Leases(Section):
-    """Moments of topics that are kept for offline jobs, and the socket on which jobs ask for them."""
+    """Leases: read-only snapshots of topics for offline jobs, and the socket that grants them."""
 
     enabled: Annotated[
         bool,
         Leaf(
             BOOLEAN,
-            "Whether to listen on control.sock in the folder of the running process.",
+            "Listen on control.sock in system.runtime.path.",
         ),
     ] = True
     group: Annotated[
         str,
         Leaf(
             TEXT,
-            "System group whose members may ask besides the server's user; none for nobody.",
+            "Unix group that may use the socket and read leases, like the server's user. none: no group.",
         ),
     ] = "none"
     ttl_max: Annotated[
         timedelta,
         Leaf(
             DURATION,
-            "How long a lease may last unless it is renewed.",
+            "Maximum time of a lease until it is renewed.",
             at_least=timedelta(milliseconds=1000),
             at_most=timedelta(milliseconds=2592000000),
         ),
@@ -576,7 +579,7 @@ class Leases(Section):
         int,
         Leaf(
             COUNT,
-            "Leases there may be at a time.",
+            "Maximum number of leases.",
             at_least=1,
             at_most=4096,
             counts="leases",
@@ -586,7 +589,7 @@ class Leases(Section):
         int,
         Leaf(
             SIZE,
-            "Bytes that leases may hold, which retention and purge do not give back before they end.",
+            "Maximum bytes pinned by leases. Retention and purge cannot free them until the lease ends.",
             at_least=1048576,
             at_most=1152921504606846976,
         ),
@@ -595,7 +598,7 @@ class Leases(Section):
         timedelta,
         Leaf(
             DURATION,
-            "How long the shards may take to write out what a lease shall hold.",
+            "Time allowed for the shards to write a lease's messages to segments.",
             at_least=timedelta(milliseconds=1000),
             at_most=timedelta(milliseconds=3600000),
         ),

@@ -41,71 +41,73 @@ class EngineTable:
     """A field for each value."""
 
     inbox_capacity: int
-    """Entries one shard can hold from the others, shared evenly between them."""
+    """Frames from other shards that a shard can queue, divided evenly among those shards."""
     drain_timeout: timedelta
-    """How long a stop waits for requests that were already accepted."""
+    """Time that a stop waits for accepted requests."""
     join_timeout: timedelta
-    """How long a stop may take in all before the process ends with status 75."""
+    """Time limit of a whole stop. After it the process exits with status 75."""
     backend: str
-    """Kernel interface; auto takes io_uring where it works, and posix elsewhere."""
+    """Kernel interface for I/O. auto: io_uring if it works, otherwise posix."""
     tcp_address: Address
-    """Address to listen on; port 0 lets the kernel choose."""
+    """Address to listen on. With port 0 the kernel chooses a free port."""
     strangers_max: int
-    """Connections that have not logged in; beyond it the oldest of them is closed."""
+    """Maximum connections that have not logged in. A further one closes the oldest of them."""
     frame_time: timedelta
-    """How long a started frame may take, besides one second for each KiB of it."""
+    """Time allowed to receive one request: this, plus one second per KiB."""
     send_timeout: timedelta
-    """Time in which a client must take a byte of a reply, or its connection is closed; at most 2 s while
-    polls of other clients wait for memory."""
+    """A connection is closed if its client reads no byte of a reply for this time (at most 2 s while
+    polls of other clients wait for memory)."""
     accept_backlog: int
-    """Connections the kernel holds before they are accepted."""
+    """Connections that the kernel queues until the server accepts them."""
     frame_bytes_max: int
-    """Largest frame a client may send."""
+    """Largest request of a client. Fixed when the data directory is created."""
     sessions_max: int
-    """Logged-in sessions the server remembers."""
+    """Maximum logged-in sessions. Fixed when the data directory is created."""
     journal_files_max: int
-    """Files the journal of a shard may use for messages; with more, bursts wait less for slow disks."""
+    """Maximum journal files per shard for messages. More files absorb longer bursts on a slow disk."""
     consumer_hold: ConsumerIdle
-    """How long after it was seen a consumer keeps what it has not read from going; all is for ever, none
-    not at all."""
+    """Retention keeps messages that a consumer has not read, for this long after the consumer was last
+    seen. all: as long as its offset is stored. none: never."""
     consumer_offsets_max: int
-    """Consumers of one partition whose offsets are kept; fixed when the data folder is founded."""
+    """Maximum consumers per partition with a stored offset. Fixed when the data directory is created."""
     poll_reply_bytes_max: int
-    """Bytes of one poll reply. A single larger message is still returned. A quarter of the part for
-    replies in the memory budget bounds it, too. Clients not built on Iggy's Rust SDK get 64 MiB at most."""
+    """Maximum bytes of one poll reply. A single larger message is still returned. Never above a quarter
+    of the part for replies in the memory budget, nor above 64 MiB for clients not built on Iggy's Rust
+    SDK."""
     cluster_name: str
-    """Name that clients are told when they ask for the cluster."""
+    """Name of the cluster in its description for clients."""
     stall_dump: timedelta
-    """Standstill after which the Python stacks are written to standard error."""
+    """If the Python control plane is blocked this long, write its stack traces to stderr."""
     stall_max: timedelta
-    """Standstill after which the systemd watchdog is no longer fed."""
+    """If the control plane is blocked this long, stop feeding the watchdog, so that systemd restarts the
+    server."""
     shard_cpus: Sequence[int | None]
-    """CPU of each shard; none leaves a shard to the scheduler. Its length is the number of shards."""
+    """CPU of each shard; none: not pinned. Its length is the number of shards."""
     connections_max: int
-    """Connections of the process, as far as descriptors allow."""
+    """Maximum connections of the process, limited by file descriptors."""
     logins_max: int
-    """Logins that wait for a verdict."""
+    """Maximum logins that wait for a verdict."""
     retention_period: timedelta
-    """Interval between two looks at a partition; zero lets no messages expire."""
+    """Interval between retention checks of a partition; zero: no message expires."""
     notify_socket: str
     """Notification socket of systemd, empty without one."""
     watchdog_us: int
-    """Microseconds in which systemd expects a sign of life, zero if it does not watch."""
+    """Microseconds in which systemd expects a notification, zero without a watchdog."""
     data_directory: Path
-    """Folder of everything that is to last."""
+    """Data directory."""
     direct_io: bool
-    """Whether files there may bypass the page cache."""
+    """Files of the data directory may bypass the page cache."""
     poll_cache_bytes_max: int
-    """Memory of a shard for batches that polls may ask for."""
+    """Memory of a shard for cached batches."""
     poll_reads_bytes_max: int
-    """Memory of a shard for what polls under way have read."""
+    """Memory of a shard for batches that current polls have read."""
     replies_bytes_max: int
-    """Memory of a shard for replies that clients have not taken."""
+    """Memory of a shard for replies that clients have not read."""
     unflushed_bytes_max: int
-    """Memory of a shard for messages that are in no segment yet."""
+    """Memory of a shard for messages not yet in segments."""
     connections_bytes_max: int
     """Memory of a shard for long requests that are arriving."""
     spares_bytes_max: int
     """Memory of a shard for spare buffers."""
     crash_file: Path
-    """File in which the reason of a crash is left."""
+    """File for the reason of a crash."""

@@ -1,4 +1,4 @@
-"""``server-ng spark``: jobs on topics. Started by name: the server's own commands import none of this."""
+"""``server-ng spark``: jobs on topics. The server finds this package by name and never imports it."""
 
 import argparse
 import io
@@ -52,30 +52,30 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="server-ng spark", description="Jobs on topics: what they read is a lease.", epilog=_EPILOG
+        prog="server-ng spark", description="Jobs on topics. Each job reads a lease.", epilog=_EPILOG
     )
     parser.set_defaults(run=partial(_help, parser))
     commands = parser.add_subparsers(metavar="COMMAND")
-    _topic_command(commands, "plan", "say what there is to read: a dry run", _plan)
-    _topic_command(commands, "verify", "hold every byte against its manifest", _verify)
+    _topic_command(commands, "plan", "list the offsets and bytes to read (dry run)", _plan)
+    _topic_command(commands, "verify", "check every byte against the manifest", _verify)
     sql = _topic_command(commands, "sql", "run a query over the topic, as the table topic", _sql)
     sql.add_argument("query", metavar="QUERY", help='as in "select count(*) from topic"')
-    sql.add_argument("--master", default="local[*]", help="of Spark (local[*])")
-    sql.add_argument("--rows", type=int, default=100, help="print at most so many (100)")
-    _export_options(_topic_command(commands, "export", "add to a table what it lacks, exactly once", _export))
+    sql.add_argument("--master", default="local[*]", help="master of Spark (local[*])")
+    sql.add_argument("--rows", type=int, default=100, help="maximum rows to print (100)")
+    _export_options(_topic_command(commands, "export", "add new messages to a table, exactly once", _export))
     add_options(_topic_command(commands, "compact", "keep the newest message of each key", _compact))
     status = commands.add_parser("status", help="list the leases that a server holds for jobs")
     status.add_argument("--control", type=Path, required=True, help="control.sock of the server")
     status.add_argument("--json", action="store_true", help="one object per lease")
     status.set_defaults(run=_status)
-    gc = commands.add_parser("gc", help="end leases, and remove files, that no job will come back for")
+    gc = commands.add_parser("gc", help="end abandoned leases, and remove files of dead jobs")
     gc.add_argument("--control", type=Path, help="control.sock of the server that holds the leases")
     gc.add_argument("leases", nargs="*", metavar="LEASE", help="ids as status prints them")
-    gc.add_argument("--target", help="a table, as of export: remove what dead jobs left in it")
+    gc.add_argument("--target", help="a table, as for export: remove files of dead jobs")
     gc.add_argument("--to", choices=_KINDS, default="parquet", help="kind of table (parquet)")
     _catalog_options(gc)
-    gc.add_argument("--dead-letters", action="store_true", help="and in its table of dead letters")
-    gc.add_argument("--older-than", type=float, default=24.0, help="hours (24)")
+    gc.add_argument("--dead-letters", action="store_true", help="also in its table of dead letters")
+    gc.add_argument("--older-than", type=float, default=24.0, help="minimum hours since the job wrote (24)")
     gc.set_defaults(run=_gc)
     return parser
 
@@ -90,41 +90,45 @@ def _topic_command(commands: Any, name: str, says: str, run: Any) -> argparse.Ar
     made.add_argument("--lease", type=Path, help="the directory of a lease")
     made.add_argument("--control", type=Path, help="control.sock of the server: a lease for this job")
     made.add_argument("--topic", help="stream/topic, with --control")
-    made.add_argument("--json", action="store_true", help="one object per line, the last one sums up")
+    made.add_argument("--json", action="store_true", help="one object per line, the last one with totals")
     made.set_defaults(run=run)
     return made
 
 
 def _export_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--to", choices=_KINDS, required=True, help="kind of table")
-    made.add_argument("--target", required=True, help="its directory; of Iceberg, NAMESPACE.TABLE")
+    made.add_argument("--target", required=True, help="directory of the table; for Iceberg, NAMESPACE.TABLE")
     _catalog_options(made)
-    made.add_argument("--value-format", choices=("raw", "json", "avro"), default="raw", help="of payloads")
+    made.add_argument(
+        "--value-format", choices=("raw", "json", "avro"), default="raw", help="format of payloads"
+    )
     made.add_argument("--schema", type=Path, help="file with the schema of payloads")
-    made.add_argument("--dead-letters", action="store_true", help="keep what does not fit it apart, counted")
+    made.add_argument(
+        "--dead-letters", action="store_true", help="store and count invalid payloads separately"
+    )
     made.add_argument("--key", default=DEFAULT_KEY, help=f"none, id, header:NAME, json:/PATH ({DEFAULT_KEY})")
     made.add_argument(
         "--partition-by",
         choices=("nothing", "partition", "day", "hour"),
         default="nothing",
-        help="files hold rows of one of them alone; times are those of the append, UTC",
+        help="partition the table by this; times are those of the append, UTC",
     )
     made.add_argument(
         "--on-damage",
         choices=("fail", "skip"),
         default="fail",
-        help="go on behind damaged batches; their offsets are counted, and never come",
+        help="skip: continue after damaged batches, and count their offsets",
     )
-    made.add_argument("--dry-run", action="store_true", help="say what the table lacks, and change nothing")
-    made.add_argument("--accept-loss", action="store_true", help="go on where messages were deleted unread")
-    made.add_argument("--master", help="of Spark; without it this process does the work")
+    made.add_argument("--dry-run", action="store_true", help="list the missing offsets, and change nothing")
+    made.add_argument(
+        "--accept-loss", action="store_true", help="continue if messages were deleted before their export"
+    )
+    made.add_argument("--master", help="master of Spark (default: work in this process)")
 
 
 def _catalog_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--catalog", type=_property, action="append", default=[], help="Iceberg: NAME=VALUE")
-    made.add_argument(
-        "--catalog-file", type=Path, help="Iceberg: a file of lines NAME=VALUE, for what ps must not show"
-    )
+    made.add_argument("--catalog-file", type=Path, help="Iceberg: a file of lines NAME=VALUE, for secrets")
 
 
 def _property(text: str) -> tuple[str, str]:

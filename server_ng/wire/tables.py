@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, Literal, NamedTuple
 
-TABLES_DIGEST: Final = 0xAA9D4C9452AB66E4
+TABLES_DIGEST: Final = 0x0A33D29B6051FFA2
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 319
 USERS_MAX: Final = 65536
@@ -88,19 +88,19 @@ class Operation(IntEnum):
     REGISTER = 1
     """Makes a session."""
     NON_REPLICATED = 2
-    """Carries a command that is not replicated; its code stands in the header."""
+    """A command that is not replicated; its code is in the header."""
     LOGOUT = 3
     """Ends a session."""
     CREATE_TOPIC_WITH_ASSIGNMENTS = 64
-    """What create topic becomes once partitions have their groups; never sent by a client."""
+    """Create topic, with the groups of its partitions; never sent by a client."""
     CREATE_PARTITIONS_WITH_ASSIGNMENTS = 65
-    """What create partitions becomes once they have their groups; never sent by a client."""
+    """Create partitions, with their groups; never sent by a client."""
     REMOVE_CONSUMER_GROUP_MEMBER = 66
-    """Takes a member whose session ended out of its group; never sent by a client."""
+    """Removes a member from its group because its session ended; never sent by a client."""
     COMPLETE_CONSUMER_GROUP_REVOCATION = 67
     """Ends the hand-over of a partition between group members; never sent by a client."""
     TRUNCATE_PARTITION = 68
-    """What delete segments becomes once its end is known; never sent by a client."""
+    """Delete segments, with the last offset to delete; never sent by a client."""
     CREATE_ROOT = 69
     """Creates the root user where there are no users; never sent by a client."""
     CREATE_STREAM = 128
@@ -122,7 +122,7 @@ class Operation(IntEnum):
     CREATE_PARTITIONS = 136
     """Adds partitions to a topic."""
     DELETE_PARTITIONS = 137
-    """Takes the last partitions from a topic."""
+    """Removes the last partitions of a topic."""
     DELETE_SEGMENTS = 138
     """Deletes the oldest segments of a partition."""
     CREATE_CONSUMER_GROUP = 139
@@ -156,7 +156,7 @@ class Operation(IntEnum):
 
 
 class ErrorCode(IntEnum):
-    """What a client is told, as a status or a result."""
+    """Status or result codes in replies to clients."""
 
     ERROR = 1
     INVALID_CONFIGURATION = 2
@@ -401,10 +401,10 @@ class ErrorCode(IntEnum):
 
 
 class EvictionReason(IntEnum):
-    """Why a session is over, or was refused."""
+    """Reasons why a session ends or is refused."""
 
     RESERVED = 0
-    """Never sent: clients take it for a fault of the frame."""
+    """Never sent, because clients treat it as an invalid frame."""
     NO_SESSION = 1
     """The command needs a session and the connection has none."""
     CLIENT_RELEASE_TOO_LOW = 2
@@ -438,7 +438,7 @@ class EvictionReason(IntEnum):
 
 
 class Requirement(IntEnum):
-    """What a command asks of its sender."""
+    """Permissions that a command requires of its sender."""
 
     NOTHING = 0
     """Nothing: strangers may."""
@@ -534,7 +534,7 @@ class TopicFlag(IntFlag):
 
 
 class Transport(IntEnum):
-    """How a client reached the server."""
+    """The transport of a client."""
 
     TCP = 1
     """Plain TCP or TLS over it."""
@@ -547,63 +547,63 @@ class Transport(IntEnum):
 
 
 class FrameVariant(IntEnum):
-    """What a mailbox between shards carries."""
+    """Kinds of frames in the mailboxes between shards."""
 
     CLIENT_REQUEST = 0
-    """A client's request on its way to the shard that serves it."""
+    """A client's request, to the shard that serves it."""
     CLIENT_ANSWER = 1
-    """The answer on its way back to the shard of the connection."""
+    """The answer, to the shard of the connection."""
     HAND_OVER = 2
-    """An accepted descriptor on its way to the shard that will serve it."""
+    """An accepted descriptor, to the shard that will serve it."""
     CONNECTION_CLOSED = 3
-    """The news that a connection ended, on its way to the registry of clients."""
+    """The end of a connection, to the registry of clients."""
     SESSION_ENDED = 4
-    """The news that a session ended, on its way to the shard of the connection."""
+    """The end of a session, to the shard of the connection."""
     PARTITION_REQUEST = 5
-    """A client's request on its way to the shard that owns the partition."""
+    """A client's request, to the shard that owns the partition."""
     ROWS = 6
-    """Changed rows of the metadata, on their way to a mirror."""
+    """Changed rows of the metadata, to a mirror."""
     MIRRORED = 7
-    """The word of a mirror that it has them."""
+    """The confirmation of a mirror that it has the rows."""
     ORDERS = 8
-    """Orders of the control plane for the partitions of a shard."""
+    """Reconcile operations of the control plane for the partitions of a shard."""
     FATES = 9
-    """What became of them."""
+    """Outcomes of reconcile operations."""
     OBSERVED = 10
-    """What a shard held at its start."""
+    """The groups that a shard held at its start."""
     CUT = 11
-    """An order of the control plane to cut a partition."""
+    """A request of the control plane to cut a partition."""
     CUT_ENDED = 12
-    """What came of it."""
+    """The outcome of a cut."""
     ADOPT = 13
-    """An order of the control plane to adopt segments into a partition."""
+    """A request of the control plane to adopt segments into a partition."""
     ADOPTION_ENDED = 14
-    """What came of it."""
+    """The outcome of an adoption."""
     REPLICA_MESSAGE = 15
     """A message from another node, or from a replica to itself."""
     REPLICA_READ = 16
-    """A message to another node whose body has to be read from the journal."""
+    """A message to another node, with a body that must be read from the journal."""
 
 
 class DropReason(IntEnum):
-    """Why a frame between shards did not arrive."""
+    """Reasons why a frame between shards was dropped."""
 
     FULL = 0
     """The mailbox, the journal or the queue of reads had no room."""
     GONE = 1
-    """The connection or request the frame is for has ended."""
+    """The connection or request of the frame has ended."""
     MISROUTED = 2
     """The frame reached a shard that does not serve its target."""
     UNROUTABLE = 3
     """No shard serves the target."""
     STOPPING = 4
-    """The server stops, and the receiver has finished."""
+    """The server is stopping, and the receiver has finished."""
     UNWANTED = 5
-    """The receiver has no use for it: it is late, or damaged, or about another group."""
+    """The receiver cannot use it: it is late, damaged, or of another group."""
 
 
 class CloseReason(IntEnum):
-    """Why the server closed a connection."""
+    """Reasons why the server closed a connection."""
 
     CLIENT_CLOSED = 0
     """The client ended the stream between two frames."""
@@ -618,59 +618,58 @@ class CloseReason(IntEnum):
     BAD_COMMAND = 5
     """A frame is not a request."""
     OVERSIZE_BEFORE_LOGIN = 6
-    """A frame longer than a stranger may send was refused from its header."""
+    """A frame too long for a client without a login was refused from its header."""
     FRAME_TIMEOUT = 7
-    """A frame that had begun did not arrive in its time."""
+    """A frame did not arrive in full within its time."""
     SEND_TIMEOUT = 8
-    """The client took nothing of a reply for `connections.send_timeout`, or less of it than 1 KiB in a
-    second."""
+    """The client read no byte of a reply for `connections.send_timeout`, or less than 1 KiB per second."""
     DISPLACED = 9
-    """The oldest connection that had not logged in made room for a new one."""
+    """The oldest connection without a login was closed for a new one."""
     TABLE_FULL = 10
-    """No place was left for one more connection."""
+    """No slot was free for another connection."""
     EVICTED = 11
-    """An eviction nobody had asked for was sent, and the stream ends with it."""
+    """The server sent an unrequested eviction, which ends the stream."""
     STOPPING = 12
     """The server is stopping."""
 
 
 class ReplyOutcome(IntEnum):
-    """How a request ended."""
+    """Outcomes of a request."""
 
     OK = 0
-    """The command was done."""
+    """The command was executed."""
     DENIED = 1
-    """The command was refused before it was tried."""
+    """The command was refused before its execution."""
     REJECTED = 2
-    """The command was ordered and could not be done."""
+    """The command entered the log and failed when it was executed."""
     EVICTED = 3
     """The session ended, or the login was refused."""
     BUSY = 4
-    """The command was not accepted for want of room and is to be tried again."""
+    """The command was not accepted for lack of room; the client should retry."""
 
 
 class LoginOutcome(IntEnum):
-    """How a login by password ended."""
+    """Outcomes of a login by password."""
 
     OK = 0
     """A session was made."""
     REFUSED = 1
     """The credentials were refused."""
     BUSY = 2
-    """The login queue was full and the client is to try again."""
+    """The login queue was full; the client should retry."""
 
 
 class MemoryPart(IntEnum):
-    """What the memory budget is divided among."""
+    """Parts of the memory budget."""
 
     POLL_CACHE = 0
-    """Batches kept for the polls to come."""
+    """Batches cached for later polls."""
     POLL_READS = 1
-    """What polls under way have read."""
+    """Batches that current polls have read."""
     REPLIES = 2
-    """Replies that are promised, or written and not taken by clients."""
+    """Replies that are reserved, or written and not yet read by clients."""
     UNFLUSHED = 3
-    """Messages that are in the journal and in no segment yet."""
+    """Messages in the journal but not yet in segments."""
     CONNECTIONS = 4
     """Long requests that are arriving."""
     SPARES = 5
@@ -678,37 +677,37 @@ class MemoryPart(IntEnum):
 
 
 class RequestClass(IntEnum):
-    """What a request asked for."""
+    """Classes of requests, by cost."""
 
     SEND = 0
-    """Messages to be kept, answered when they are synced."""
+    """Sends of messages, answered when they are synced."""
     POLL = 1
-    """Messages to be given."""
+    """Polls of messages."""
     OFFSET = 2
-    """Where consumers are, read or written."""
+    """Consumer offsets, read or written."""
     METADATA = 3
     """Streams, topics, partitions, users and groups, read or changed."""
     SESSION = 4
     """Logins and logouts."""
     OWN = 5
-    """Pings and what the server says of itself and of its clients."""
+    """Pings, and information about the server and its clients."""
 
 
 class ExitStatus(IntEnum):
-    """The status the daemon ends with."""
+    """The exit status of the daemon."""
 
     CLEAN = 0
-    """Stopped when asked to, with everything in order."""
+    """Stopped in order, on request."""
     DAMAGED_DATA = 65
     """Stored data is damaged beyond what can be repaired without losing acknowledged records."""
     INTERNAL_FAULT = 70
-    """A thread met a state that cannot be, and the process stopped instead of going on."""
+    """A thread detected an impossible state, so the process stopped."""
     JOURNAL_IO = 74
-    """The journal could not be written or synced, so nothing further may be acknowledged."""
+    """The journal could not be written or synced, so nothing more may be acknowledged."""
     UNCLEAN_STOP = 75
-    """Stopped before everything in flight was settled."""
+    """Stopped before all requests in progress had ended."""
     CONFIGURATION = 78
-    """The configuration, or what it asks of this machine, is not acceptable."""
+    """The configuration is invalid, or this machine cannot satisfy it."""
 
 
 class ToPython(IntEnum):
@@ -719,13 +718,12 @@ class ToPython(IntEnum):
     STARTED = 2
     """Every shard runs. No body."""
     START_FAILED = 3
-    """The start failed; shards that run are stopped. The shard is 65535 if no shard is at fault. Body:
+    """The start failed; running shards are stopped. The shard is 65535 if no shard is the cause. Body:
     exit status (u8), reason (string)."""
     STOPPED = 4
     """Every shard has stopped. Body: 1 if all of them stopped in order, 0 if something was cut off (u8)."""
     NATIVE_EVENT = 5
-    """An event for the log. Body: event code (u16), its two numbers (u64), wall time in microseconds
-    (u64)."""
+    """An event. Body: event code (u16), its two numbers (u64), wall time in microseconds (u64)."""
     PROGRESS = 6
     """Progress of a start. Body: a phrase (string)."""
     ROWS = 7
@@ -733,9 +731,9 @@ class ToPython(IntEnum):
     (u8); rows as deltas. The piece that follows a last one begins another state."""
     APPLY = 8
     """A committed operation of the metadata, whose number is the token. Body: timestamp in microseconds
-    (u64), client (u128), operation (u8), user id (u32), what the client wrote."""
+    (u64), client (u128), operation (u8), user id (u32), the client's bytes."""
     CAUGHT_UP = 9
-    """Every operation that the journal held at the start has been handed over. No body."""
+    """All operations that the journal held at the start have been sent. No body."""
     RECONCILED = 10
     """Answers to reconcile operations, under the pass that gave them. Body: kind (u8), group (u64),
     outcome (u8), repeated."""
@@ -746,13 +744,14 @@ class ToPython(IntEnum):
     """The end of a cut, under its token. Body: 1 on the last piece, else 0 (u8); the end (u8). After
     `done`: purge generation and last offset (u64, all ones for none), then for each segment first and
     last offset, least and greatest timestamp, bytes (u64), messages, generation (u32), footer (u128).
-    After `failed` and `full`: why (string)."""
+    After `failed` and `full`: the reason (string)."""
     ADOPTED = 13
-    """The end of an adoption, under its token. Body: the end (u8), why (string; empty unless it failed)."""
+    """The end of an adoption, under its token. Body: the end (u8), reason (string; empty unless it
+    failed)."""
 
 
 class FromPython(IntEnum):
-    """Kinds of records that the engine is sent."""
+    """Kinds of records that Python sends."""
 
     LOGIN_VERDICT = 1
     """The verdict on a login, under its token. Body: verdict (u8), user id (u32)."""
@@ -769,7 +768,7 @@ class FromPython(IntEnum):
     """Operations for a shard, under the pass of the token. Body: kind (u8), group (u64), purge generation
     (u64), repeated."""
     CONVERGED = 6
-    """Every shard stands at the revision of the token, or beyond. No body."""
+    """Every shard has reached the revision of the token. No body."""
     APPLIED_PART = 7
     """The first deltas of the `applied` record that follows, whose body would be too long for the ring
     with them. Body: some bytes of them."""
@@ -790,7 +789,7 @@ class FaultKind(IntEnum):
     PANIC = 65280
     """The shard of the record panics. No body."""
     STALL = 65281
-    """The shard of the record is stuck for a while. Body: milliseconds (u64)."""
+    """The shard of the record blocks for a while. Body: milliseconds (u64)."""
     MISROUTE = 65282
     """The next request for a partition that reaches the shard from another one names a wrong receiver. No
     body."""
@@ -804,13 +803,13 @@ class Verdict(IntEnum):
     REFUSED = 1
     """The password does not belong to the user, or the user may not log in."""
     BUSY = 2
-    """Not verified: too many logins wait already."""
+    """Not verified, because too many logins wait."""
     THROTTLED = 3
-    """Not verified: too many logins by this address for this name have failed."""
+    """Not verified, because too many logins by this address for this name have failed."""
 
 
 class ReplyKind(IntEnum):
-    """What the reply to a metadata operation shows."""
+    """Contents of the reply to a metadata operation."""
 
     EMPTY = 0
     """Nothing."""
@@ -821,29 +820,29 @@ class ReplyKind(IntEnum):
 
 
 class ReconcileKind(IntEnum):
-    """What a shard is asked to do with a group."""
+    """Reconcile operations of a shard for a group."""
 
     INSERT_OWNED = 1
     """The owner opens the group's log."""
     INSERT_ROUTED = 2
     """Any shard: requests may go to the owner of the group."""
     REMOVE_ROUTED = 3
-    """Any shard: no more requests to the group. The owner fences the group too, and starts to remove its
-    files; until they are gone, a tombstone stands for the group."""
+    """Any shard: no more requests to the group. The owner also fences the group and starts to remove its
+    files. It keeps a tombstone until they are deleted."""
     CONFIRM_REMOVE = 4
     """The owner forgets the tombstone."""
     PURGE = 5
-    """The owner drops every message, once for each purge generation."""
+    """The owner drops every message, once per purge generation."""
 
 
 class ReconcileOutcome(IntEnum):
-    """How a reconcile operation ended."""
+    """Outcomes of a reconcile operation."""
 
     DONE = 0
-    """It is done."""
+    """The shard has applied it."""
     REMOVED = 1
-    """The files of a tombstone are gone. Sent some time after the operation, or at once if there were no
-    files."""
+    """The files of a tombstone are deleted. Sent some time after the operation, or at once if there were
+    no files."""
     FAILED = 2
     """It failed; the operation may be sent again."""
     BUSY = 3
@@ -853,50 +852,51 @@ class ReconcileOutcome(IntEnum):
 
 
 class HeldState(IntEnum):
-    """What a shard holds of a group when it starts."""
+    """State of a group on a shard that starts."""
 
     OWNED = 1
     """The group is open."""
     TOMBSTONE = 2
-    """Only files are left, which are to be removed."""
+    """Only files are left, and must be removed."""
 
 
 class CutEnd(IntEnum):
-    """How an order to cut a partition ended."""
+    """Outcomes of a cut."""
 
     DONE = 0
     """Every segment got its second name."""
     BUSY = 1
-    """The partition has not begun yet; the order may be sent again."""
+    """The partition is not ready yet; the cut may be sent again."""
     NO_GROUP = 2
     """The shard has no such group."""
     FAILED = 3
     """It failed, with a reason."""
     FULL = 4
-    """The messages of the cut cannot be written out for now, with a reason; the order may be sent again."""
+    """The messages of the cut cannot be written to segments now, with a reason; the cut may be sent
+    again."""
 
 
 class AdoptionEnd(IntEnum):
-    """How an order to adopt segments ended."""
+    """Outcomes of an adoption."""
 
     DONE = 0
-    """The new segments took the place of the old ones."""
+    """The new segments have replaced the old ones."""
     BUSY = 1
-    """The partition has not begun yet, or adopts others; the order may be sent again."""
+    """The partition is not ready yet, or adopts others; the adoption may be sent again."""
     NO_GROUP = 2
     """The shard has no such group."""
     FAILED = 3
     """It failed, with a reason."""
     FENCED = 4
-    """The segments that were to be replaced are gone, or others are in their place."""
+    """The segments to replace were removed, or replaced by others."""
     CLUSTER = 5
-    """Other nodes have the partition too."""
+    """Other nodes have the partition, too, and not the files."""
     UNSOUND = 6
     """The swap contradicts itself."""
 
 
 class Columns(IntFlag):
-    """Columns of messages, a bit each."""
+    """Columns of messages, one bit each."""
 
     KEY = 1
     """The key, by the rule of the selection; null without one."""
@@ -905,17 +905,17 @@ class Columns(IntFlag):
     OFFSET = 4
     """The offset."""
     TIMESTAMP = 8
-    """When the message was appended."""
+    """The time of the append."""
     ORIGIN = 16
-    """When its producer made it."""
+    """The time at which the producer created it."""
     ID = 32
     """Its id, 16 bytes, most significant first."""
     HEADERS = 64
-    """The user headers as a list; null where the bytes are none."""
+    """The user headers as a list; null if they cannot be decoded."""
     TOMBSTONE = 128
     """Whether the message deletes its key: header `tombstone` is true, or the payload is empty."""
     USER_HEADERS = 256
-    """The user headers as they came."""
+    """The user headers, undecoded."""
 
 
 class Place(IntEnum):
@@ -936,19 +936,19 @@ class Place(IntEnum):
     VALUE = 6
     """Payloads."""
     KEY_VALID = 7
-    """Which keys there are, a bit each."""
+    """Validity of the keys, one bit each."""
     KEY_ENDS = 8
     """Ends of the keys."""
     KEY = 9
     """Keys."""
     TOMBSTONE = 10
-    """Which messages delete their key, a bit each."""
+    """Tombstones, one bit per message."""
     USER_HEADERS_ENDS = 11
-    """Ends of the user headers as they came."""
+    """Ends of the undecoded user headers."""
     USER_HEADERS = 12
-    """User headers as they came."""
+    """Undecoded user headers."""
     HEADERS_VALID = 13
-    """Which lists of user headers there are, a bit each."""
+    """Validity of the lists of user headers, one bit each."""
     HEADERS_ENDS = 14
     """Ends of the lists, in headers."""
     HEADER_KEY_ENDS = 15
@@ -964,20 +964,20 @@ class Place(IntEnum):
 
 
 class Stop(IntEnum):
-    """Why a call that reads batches ended."""
+    """Reasons why a call that reads batches ended."""
 
     END = 0
     """At the end."""
     MORE = 1
     """More bytes are needed."""
     FULL = 2
-    """No room for a message is left, or a larger table is needed."""
+    """No room is left for a message, or the table must grow."""
     DAMAGED = 3
     """At damage, which a sentence explains."""
 
 
 class Halt(IntEnum):
-    """Why a comparison of slices with the whole segment ended."""
+    """Reasons why a comparison of slices with the whole segment ended."""
 
     END = 0
     """All of them were found."""
@@ -988,7 +988,7 @@ class Halt(IntEnum):
     WHOLE_ENDED = 3
     """The whole segment is at its end."""
     FOREIGN = 4
-    """Something is damaged, or not in the whole segment; a sentence says what."""
+    """A batch is damaged, or not in the whole segment; a sentence names it."""
 
 
 class UserStatus(IntEnum):
@@ -1001,7 +1001,7 @@ class UserStatus(IntEnum):
 
 
 class FieldKind(IntEnum):
-    """How a field of a row lies in its bytes."""
+    """How a field of a row is encoded."""
 
     U64 = 0
     """Eight bytes."""
@@ -1014,7 +1014,7 @@ class FieldKind(IntEnum):
 
 
 class ValueKind(IntEnum):
-    """The kinds that options are stored in; a client may send others."""
+    """Kinds of stored option values. A client may send others."""
 
     TEXT = 2
     BOOL = 3
@@ -1054,7 +1054,7 @@ USER_FIELD_KINDS: Final[tuple[FieldKind, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class CommandRow:
-    """How a command travels and what it asks of the sender."""
+    """The plane of a command, and its requirement."""
 
     code: Command
     name: str
@@ -1065,7 +1065,7 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class RequirementRow:
-    """A requirement of commands and the flags of which any one meets it."""
+    """A requirement of commands, and its flags. Any one of them is enough."""
 
     requirement: Requirement
     global_flags: tuple[GlobalFlag, ...]
@@ -1083,7 +1083,7 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class ScaleRow:
-    """How a histogram measures: the bounds of its buckets in small units, and how many make one that is shown."""
+    """Buckets of a histogram: their bounds in small units, and the number of small units per displayed unit."""
 
     per_unit: int
     bounds: tuple[int, ...]
@@ -1091,7 +1091,7 @@ class ScaleRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric of a shard; its cells begin at `first_cell`, the last label varying fastest."""
+    """A metric of a shard. Its cells begin at `first_cell`; the last label varies fastest."""
 
     id: int
     name: str
@@ -1104,7 +1104,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """A log event of the native side; `fields` name the numbers that travel with its code."""
+    """An event of the native side; `fields` name the numbers in its record."""
 
     code: int
     name: str
@@ -1115,7 +1115,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class ExitRow:
-    """What an exit status says."""
+    """An exit status and its meaning."""
 
     status: ExitStatus
     name: str
@@ -1124,7 +1124,7 @@ class ExitRow:
 
 @dataclass(frozen=True, slots=True)
 class TopicOptionRow:
-    """An option of a topic, and the value that a topic has without it; of a flag that is 0 or 1."""
+    """An option of a topic and its default; a flag has 0 or 1."""
 
     key: str
     kind: ValueKind
@@ -1537,7 +1537,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         0,
         "frame_drops_total",
         "counter",
-        "Frames between shards, and messages between nodes, that were refused or could not be delivered.",
+        "Frames between shards and messages between nodes that were refused or not delivered.",
         (
             LabelRow(
                 "variant",
@@ -1570,7 +1570,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         2,
         "connection_closes_total",
         "counter",
-        "Connections closed, by the reason the server saw.",
+        "Connections closed, by reason.",
         (
             LabelRow(
                 "reason",
@@ -1593,22 +1593,22 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         ),
         103,
     ),
-    MetricRow(3, "connections_open", "gauge", "Connections open.", (), 116),
+    MetricRow(3, "connections_open", "gauge", "Open connections.", (), 116),
     MetricRow(
         4,
         "connections_unauthenticated",
         "gauge",
-        "Connections open that have not logged in.",
+        "Open connections that have not logged in.",
         (),
         117,
     ),
-    MetricRow(5, "sessions_open", "gauge", "Sessions open.", (), 118),
-    MetricRow(6, "requests_total", "counter", "Requests whose header and body arrived.", (), 119),
+    MetricRow(5, "sessions_open", "gauge", "Open sessions.", (), 118),
+    MetricRow(6, "requests_total", "counter", "Requests received in full.", (), 119),
     MetricRow(
         7,
         "replies_total",
         "counter",
-        "Replies sent, by how the request ended.",
+        "Replies sent, by outcome of the request.",
         (LabelRow("outcome", ("ok", "denied", "rejected", "evicted", "busy")),),
         120,
     ),
@@ -1618,7 +1618,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         10,
         "accept_pauses_total",
         "counter",
-        "Times accepting paused for want of descriptors or places.",
+        "Accept pauses caused by a lack of file descriptors or connection slots.",
         (),
         127,
     ),
@@ -1626,26 +1626,19 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         11,
         "mailbox_entries_total",
         "counter",
-        "Entries taken from the mailboxes of other shards.",
+        "Frames taken from the mailboxes of other shards.",
         (),
         128,
     ),
-    MetricRow(12, "doorbells_total", "counter", "Times a sleeping shard was woken by another.", (), 129),
+    MetricRow(12, "doorbells_total", "counter", "Wake-ups of a sleeping shard by another shard.", (), 129),
     MetricRow(13, "shard_turns_total", "counter", "Turns of the shard's loop.", (), 130),
-    MetricRow(
-        14,
-        "io_syscalls_total",
-        "counter",
-        "System calls made for I/O by the shard's thread.",
-        (),
-        131,
-    ),
+    MetricRow(14, "io_syscalls_total", "counter", "System calls for I/O by the shard's thread.", (), 131),
     MetricRow(15, "io_operations_total", "counter", "I/O operations completed.", (), 132),
     MetricRow(
         16,
         "logins_total",
         "counter",
-        "Logins by password, by how they ended.",
+        "Logins by password, by outcome.",
         (LabelRow("outcome", ("ok", "refused", "busy")),),
         133,
     ),
@@ -1653,7 +1646,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         17,
         "log_events_lost_total",
         "counter",
-        "Log events of the native side lost because their ring was full.",
+        "Events of the native side lost because their ring was full.",
         (),
         136,
     ),
@@ -1669,7 +1662,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         19,
         "request_seconds",
         "histogram",
-        "From a request's arrival, whole, to its reply, by what it asked for.",
+        "Request latency, from the last byte received to the reply, by class.",
         (LabelRow("class", ("send", "poll", "offset", "metadata", "session", "own")),),
         138,
         ScaleRow(
@@ -1699,7 +1692,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         20,
         "journal_sync_seconds",
         "histogram",
-        "From handing a block of the journal to the disk, or asking for a sync, until it is synced.",
+        "Time to write and sync a block of the journal, or to complete a requested sync.",
         (),
         252,
         ScaleRow(
@@ -1729,27 +1722,20 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         21,
         "journal_block_bytes",
         "histogram",
-        "Sizes of the blocks of the journal: what is written, and synced, at once.",
+        "Size of each journal block, the unit that is written and synced at once.",
         (),
         271,
         ScaleRow(1, (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)),
     ),
-    MetricRow(
-        22,
-        "messages_appended_total",
-        "counter",
-        "Messages of batches that were confirmed to their producers.",
-        (),
-        281,
-    ),
-    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of these batches.", (), 282),
-    MetricRow(24, "messages_polled_total", "counter", "Messages that polls answered with.", (), 283),
-    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of these messages.", (), 284),
+    MetricRow(22, "messages_appended_total", "counter", "Messages acknowledged to their producers.", (), 281),
+    MetricRow(23, "message_bytes_appended_total", "counter", "Bytes of acknowledged batches.", (), 282),
+    MetricRow(24, "messages_polled_total", "counter", "Messages returned by polls.", (), 283),
+    MetricRow(25, "message_bytes_polled_total", "counter", "Bytes of messages returned by polls.", (), 284),
     MetricRow(
         26,
         "partition_requests_waiting",
         "gauge",
-        "Requests for partitions that wait for a log or a disk.",
+        "Requests for partitions that wait for a replicated log or a disk.",
         (),
         285,
     ),
@@ -1757,7 +1743,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         27,
         "mailbox_entries_waiting",
         "gauge",
-        "Entries that wait in the mailboxes from other shards.",
+        "Frames from other shards that wait in mailboxes.",
         (),
         286,
     ),
@@ -1765,7 +1751,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         28,
         "unflushed_bytes",
         "gauge",
-        "Bytes of messages that are in the journal and not in segments yet.",
+        "Bytes of messages in the journal but not yet in segments.",
         (),
         287,
     ),
@@ -1773,29 +1759,22 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         29,
         "segment_writes_put_off_total",
         "counter",
-        "Times that messages could not be written to segments for want of space or descriptors, and wait.",
+        "Writes to segments postponed for lack of disk space or file descriptors.",
         (),
         288,
     ),
-    MetricRow(30, "groups_open", "gauge", "Groups open, the one of the metadata included.", (), 289),
+    MetricRow(30, "groups_open", "gauge", "Open replication groups, including the metadata group.", (), 289),
     MetricRow(31, "journal_files", "gauge", "Files of the journal.", (), 290),
-    MetricRow(32, "journal_live_bytes", "gauge", "Bytes in the journal that are needed still.", (), 291),
+    MetricRow(32, "journal_live_bytes", "gauge", "Bytes of the journal that cannot be reused yet.", (), 291),
     MetricRow(
         33,
         "journal_live_bytes_max",
         "gauge",
-        "Bytes that the journal may need before requests are turned away.",
+        "Limit of journal_live_bytes, above which requests are rejected.",
         (),
         292,
     ),
-    MetricRow(
-        34,
-        "damaged_polls_total",
-        "counter",
-        "Polls that met stored messages that are damaged or missing.",
-        (),
-        293,
-    ),
+    MetricRow(34, "damaged_polls_total", "counter", "Polls that found damaged or missing messages.", (), 293),
     MetricRow(
         35,
         "damaged_partitions",
@@ -1808,7 +1787,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         36,
         "early_acknowledgements_total",
         "counter",
-        "Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.",
+        "Requests acknowledged at TCP level from their first bytes, because a client with Nagle's algorithm waits for that.",
         (),
         295,
     ),
@@ -1816,7 +1795,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         37,
         "trash_bytes",
         "gauge",
-        "Bytes of deleted topics and partitions that are still to be deleted from the disk.",
+        "Bytes of deleted topics and partitions not yet deleted from the disk.",
         (),
         296,
     ),
@@ -1824,7 +1803,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         38,
         "partitions_waiting_for_space",
         "gauge",
-        "Partitions whose messages wait in memory and in the journal for disk space.",
+        "Partitions with messages in memory and in the journal that wait for disk space.",
         (),
         297,
     ),
@@ -1837,20 +1816,13 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         (),
         299,
     ),
-    MetricRow(41, "removals_failing", "gauge", "Removals of files that failed and are retried.", (), 300),
-    MetricRow(
-        42,
-        "damaged_ranges",
-        "gauge",
-        "Ranges of offsets whose messages are damaged or lost.",
-        (),
-        301,
-    ),
+    MetricRow(41, "removals_failing", "gauge", "Failed removals of files that are being retried.", (), 300),
+    MetricRow(42, "damaged_ranges", "gauge", "Ranges of offsets with damaged or lost messages.", (), 301),
     MetricRow(
         43,
         "memory_budget_bytes",
         "gauge",
-        "Bytes of memory that each part of the budget may have.",
+        "Maximum memory of each part of the budget, in bytes.",
         (LabelRow("part", ("poll_cache", "poll_reads", "replies", "unflushed", "connections", "spares")),),
         302,
     ),
@@ -1858,7 +1830,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         44,
         "memory_used_bytes",
         "gauge",
-        "Bytes of memory that each part of the budget holds.",
+        "Memory used by each part of the budget, in bytes.",
         (LabelRow("part", ("poll_cache", "poll_reads", "replies", "unflushed", "connections", "spares")),),
         308,
     ),
@@ -1874,7 +1846,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         46,
         "metadata_answers_unconverged_total",
         "counter",
-        "Answers to changes of streams and topics sent after 2 s, before every shard had converged.",
+        "Replies to changes of streams and topics sent after 2 s, before every shard had converged.",
         (),
         315,
     ),
@@ -1882,7 +1854,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         47,
         "journal_bytes_lacking",
         "gauge",
-        "Bytes of disk space that the journal needs for a further file before it can go on; 0 while it can.",
+        "Bytes of disk space that a blocked journal needs for another file; 0 while it is not blocked.",
         (),
         316,
     ),
@@ -1890,7 +1862,7 @@ METRICS: Final[tuple[MetricRow, ...]] = (
         48,
         "login_refusals_total",
         "counter",
-        "Logins refused, by the reason.",
+        "Logins refused, by reason.",
         (LabelRow("reason", ("credentials", "throttled")),),
         317,
     ),
@@ -1902,14 +1874,14 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         2,
         "accept_paused",
         "warning",
-        "Accepting paused with {connections} connections open (errno {errno}).",
+        "No connections are accepted, with {connections} connections open (errno {errno}).",
         ("connections", "errno"),
     ),
     EventRow(
         3,
         "accept_resumed",
         "info",
-        "Accepting resumed with {connections} connections open after {pause_ms} ms.",
+        "Connections are accepted again after {pause_ms} ms, with {connections} connections open.",
         ("connections", "pause_ms"),
     ),
     EventRow(
@@ -1937,28 +1909,28 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         7,
         "shard_stalled",
         "error",
-        "Shard {shard} has not turned for {stall_ms} ms.",
+        "Shard {shard} has been blocked for {stall_ms} ms.",
         ("shard", "stall_ms"),
     ),
     EventRow(
         8,
         "watchdog_unreachable",
         "error",
-        "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
+        "Cannot notify systemd (NOTIFY_SOCKET, errno {errno}): its watchdog will kill this process.",
         ("errno",),
     ),
     EventRow(
         9,
         "answers_cut",
         "warning",
-        "Shard {shard} stopped with answers owed on {connections} connections.",
+        "Shard {shard} stopped before it had sent all replies on {connections} connections.",
         ("shard", "connections"),
     ),
     EventRow(
         10,
         "messages_damaged",
         "error",
-        "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
+        "A poll found damaged or missing messages at offset {offset} of group {group}.",
         ("group", "offset"),
     ),
     EventRow(
@@ -1972,7 +1944,7 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         12,
         "sends_refused_for_space",
         "error",
-        "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
+        "The disk is full: {sends} sends were refused since it filled, and {partitions} partitions wait for space.",
         ("sends", "partitions"),
     ),
     EventRow(
@@ -1989,26 +1961,26 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         "Files of group {group} cannot be removed (errno {errno}). This is retried.",
         ("group", "errno"),
     ),
-    EventRow(15, "removals_recovered", "info", "All removals of files that had failed are done.", ()),
+    EventRow(15, "removals_recovered", "info", "All removals of files that had failed have succeeded.", ()),
     EventRow(
         16,
         "trash_failed",
         "warning",
-        "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
+        "Deleting the trash failed (errno {errno}); {bytes} bytes are left. This is retried.",
         ("errno", "bytes"),
     ),
     EventRow(
         17,
         "trash_recovered",
         "info",
-        "The trash can be deleted again, and has {bytes} bytes.",
+        "Deleting the trash works again; {bytes} bytes are left.",
         ("bytes",),
     ),
     EventRow(
         18,
         "client_disconnected",
         "debug",
-        "A client that had logged in is disconnected (its port {port}, close reason {reason}).",
+        "A logged-in client is disconnected (port {port}, close reason {reason}).",
         ("port", "reason"),
     ),
     EventRow(
@@ -2022,14 +1994,14 @@ EVENTS: Final[tuple[EventRow, ...]] = (
         20,
         "journal_stuck",
         "error",
-        "The journal cannot go on without a further file of {bytes} bytes, which cannot be made (errno {errno}). Make room on the file system; this is retried.",
+        "The journal needs another file of {bytes} bytes and cannot create it (errno {errno}). Make room on the file system; this is retried.",
         ("bytes", "errno"),
     ),
-    EventRow(21, "journal_freed", "info", "The journal can go on, with {files} files.", ("files",)),
+    EventRow(21, "journal_freed", "info", "The journal continues, with {files} files.", ("files",)),
 )
 
 EXITS: Final[tuple[ExitRow, ...]] = (
-    ExitRow(ExitStatus.CLEAN, "clean", "Stopped when asked to, with everything in order."),
+    ExitRow(ExitStatus.CLEAN, "clean", "Stopped in order, on request."),
     ExitRow(
         ExitStatus.DAMAGED_DATA,
         "damaged_data",
@@ -2038,18 +2010,18 @@ EXITS: Final[tuple[ExitRow, ...]] = (
     ExitRow(
         ExitStatus.INTERNAL_FAULT,
         "internal_fault",
-        "A thread met a state that cannot be, and the process stopped instead of going on.",
+        "A thread detected an impossible state, so the process stopped.",
     ),
     ExitRow(
         ExitStatus.JOURNAL_IO,
         "journal_io",
-        "The journal could not be written or synced, so nothing further may be acknowledged.",
+        "The journal could not be written or synced, so nothing more may be acknowledged.",
     ),
-    ExitRow(ExitStatus.UNCLEAN_STOP, "unclean_stop", "Stopped before everything in flight was settled."),
+    ExitRow(ExitStatus.UNCLEAN_STOP, "unclean_stop", "Stopped before all requests in progress had ended."),
     ExitRow(
         ExitStatus.CONFIGURATION,
         "configuration",
-        "The configuration, or what it asks of this machine, is not acceptable.",
+        "The configuration is invalid, or this machine cannot satisfy it.",
     ),
 )
 

@@ -198,7 +198,7 @@ def test_a_damaged_file_of_the_metadata_is_named(data: Path, pattern: str) -> No
 def test_another_directory_is_none_of_ours(tmp_path: Path) -> None:
     done = inspect(tmp_path, "stream", "topic")
     assert done.returncode == 78
-    assert "no data directory" in done.stderr
+    assert "is not a data directory" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -259,5 +259,5 @@ def test_the_command_cuts_whether_the_server_runs_or_not(node: Node, end: str) -
 def test_the_command_says_where_there_is_no_server(tmp_path: Path) -> None:
     ended = run_lease(["list"], {"system.path": str(tmp_path)})
     assert ended.returncode == 78
-    assert "it is no data directory" in ended.stderr
+    assert "it is not a data directory" in ended.stderr
     assert list(tmp_path.iterdir()) == []

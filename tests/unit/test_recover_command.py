@@ -11,7 +11,7 @@ from server_ng.wire.tables import ExitStatus
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("empty", "is no data directory: it has no LAYOUT"), ("\udcff", "is not a path of UTF-8 text")],
+    [("empty", "is not a data directory: it has no LAYOUT"), ("\udcff", "it must be UTF-8 text")],
 )
 def test_a_directory_that_no_server_can_have_is_refused(tmp_path: Path, name: str, said: str) -> None:
     directory = tmp_path / name

@@ -27,66 +27,66 @@ _CONTROL: Final = ("runtime", "control.sock")
 
 
 def add_options(made: argparse.ArgumentParser) -> None:
-    """What a job may be told."""
+    """The options of a compaction."""
     rules = Rules()
     made.add_argument(
         "--key",
         default=DEFAULT_KEY,
-        help=f"none, id, header:NAME or json:/PATH ({DEFAULT_KEY}); messages without one stay",
+        help=f"none, id, header:NAME or json:/PATH ({DEFAULT_KEY}); messages without a key are kept",
     )
     made.add_argument(
-        "--deduplicate", action="store_true", help="of messages without a key, one of each id stays"
+        "--deduplicate", action="store_true", help="of messages without a key, keep one of each id"
     )
     made.add_argument(
         "--tombstones-after",
         type=_duration,
         default=rules.tombstones_after,
         metavar="AGE",
-        help="what deletes its key goes when it is so old (24h)",
+        help="delete tombstones of this age (24h)",
     )
     made.add_argument(
-        "--older-than", type=_duration, default=0.0, metavar="AGE", help="leave younger segments alone"
+        "--older-than", type=_duration, default=0.0, metavar="AGE", help="skip younger segments"
     )
     made.add_argument(
         "--dirty-min",
         type=float,
         default=0.0,
         metavar="PART",
-        help="leave a partition alone while less of it would go, as in 0.5",
+        help="skip a partition if a smaller share would be deleted, as in 0.5",
     )
     made.add_argument(
         "--segment-size",
         type=_size,
         default=rules.segment_bytes,
         metavar="SIZE",
-        help="merge small segments up to this (256MiB)",
+        help="merge small segments up to this size (256MiB)",
     )
     made.add_argument(
-        "--rewrite-max", type=_size, metavar="SIZE", help="rewrite so much of each partition at most"
+        "--rewrite-max", type=_size, metavar="SIZE", help="rewrite at most this much of each partition"
     )
     made.add_argument(
         "--key-memory",
         type=_size,
         default=rules.key_memory,
         metavar="SIZE",
-        help="of the keys of one partition (1GiB)",
+        help="memory for the keys of one partition (1GiB)",
     )
     made.add_argument("--engine", choices=("auto", "local", "tasks", "shuffle"), default="auto")
-    made.add_argument("--master", help="of Spark; without it this process does the work")
-    made.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
+    made.add_argument("--master", help="master of Spark (default: work in this process)")
+    made.add_argument("--dry-run", action="store_true", help="print the plan, and change nothing")
 
 
 def _duration(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration, as 90s, 15m, 24h or 7d are")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 90s, 15m, 24h or 7d")
     return float(found[1]) * _SECONDS[found[2] or "s"]
 
 
 def _size(text: str) -> int:
     found = re.fullmatch(r"(\d+) ?([KMG]iB|)", text)
     if not found or not int(found[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size, as 4096, 64MiB or 1GiB are")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 4096, 64MiB or 1GiB")
     return int(found[1]) * _BYTES.get(found[2], 1)
 
 

@@ -97,9 +97,9 @@ def test_what_must_not_be_ignored_is_refused_in_the_released_shape(key: str, val
 def test_two_shapes_of_one_setting_must_agree(tmp_path: Path) -> None:
     file = tmp_path / "iggy.toml"
     file.write_text('path = "a"\n[system]\npath = "b"\n')
-    with pytest.raises(ConfigErrors, match=r"system\.path .* path gives another value .* Keep one of them"):
+    with pytest.raises(ConfigErrors, match=r"system\.path .* path sets another value .* Keep one of them"):
         load(file, {}, [])
-    with pytest.raises(ConfigErrors, match="IGGY_SYSTEM_PATH gives another value for the same setting"):
+    with pytest.raises(ConfigErrors, match="IGGY_SYSTEM_PATH sets another value for the same setting"):
         load(None, {"IGGY_PATH": "a", "IGGY_SYSTEM_PATH": "b"}, [])
     file.write_text('path = "a"\n[system]\npath = "a"\n')
     assert load(file, {"IGGY_PATH": "c", "IGGY_SYSTEM_PATH": "c"}, []).settings.system.path == Path("c")

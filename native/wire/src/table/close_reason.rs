@@ -17,17 +17,17 @@ coded! {
         BadSize = 4, "bad_size";
         /// A frame is not a request.
         BadCommand = 5, "bad_command";
-        /// A frame longer than a stranger may send was refused from its header.
+        /// A frame too long for a client without a login was refused from its header.
         OversizeBeforeLogin = 6, "oversize_before_login";
-        /// A frame that had begun did not arrive in its time.
+        /// A frame did not arrive in full within its time.
         FrameTimeout = 7, "frame_timeout";
-        /// The client took nothing of a reply for `connections.send_timeout`, or less of it than 1 KiB in a second.
+        /// The client read no byte of a reply for `connections.send_timeout`, or less than 1 KiB per second.
         SendTimeout = 8, "send_timeout";
-        /// The oldest connection that had not logged in made room for a new one.
+        /// The oldest connection without a login was closed for a new one.
         Displaced = 9, "displaced";
-        /// No place was left for one more connection.
+        /// No slot was free for another connection.
         TableFull = 10, "table_full";
-        /// An eviction nobody had asked for was sent, and the stream ends with it.
+        /// The server sent an unrequested eviction, which ends the stream.
         Evicted = 11, "evicted";
         /// The server is stopping.
         Stopping = 12, "stopping";

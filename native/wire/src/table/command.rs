@@ -7,7 +7,7 @@ use super::permission::Requirement;
 use crate::frame::RequestHeader;
 
 coded! {
-    /// What a command has to pass before it is answered.
+    /// The plane that executes a command.
     pub enum Plane: u8 {
         /// Nothing: the node the client is connected to answers from what it knows.
         Local = 0, "local";
@@ -20,7 +20,7 @@ coded! {
     }
 }
 
-/// How a command travels and what it asks of the sender.
+/// The plane and requirement of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandRow {
     /// The number clients and errors know the command by.
@@ -29,9 +29,9 @@ pub struct CommandRow {
     pub name: &'static str,
     /// The operation byte of its requests.
     pub operation: Operation,
-    /// What it has to pass before it is answered.
+    /// The plane that executes it.
     pub plane: Plane,
-    /// What the sender must hold.
+    /// The requirement of the sender.
     pub requirement: Requirement,
 }
 
@@ -59,7 +59,7 @@ macro_rules! commands {
                 }
             }
 
-            /// How the command travels and what it asks of the sender.
+            /// The plane and requirement of the command.
             #[must_use]
             pub const fn row(self) -> CommandRow {
                 match self {
@@ -203,7 +203,7 @@ impl Command {
     }
 }
 
-/// The command of each operation byte that stands for exactly one.
+/// The command of each operation byte with exactly one command.
 const BY_OPERATION: [Option<Command>; 256] = {
     let mut commands = [None; 256];
     let mut at = 0;

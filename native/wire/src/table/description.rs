@@ -61,7 +61,7 @@ pub fn describe() -> String {
     coded(&mut text, "user_status", UserStatus::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "field_kind", FieldKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "error", ErrorCode::ALL.iter().map(|row| (row.code(), row.name())));
-    // What the body of a record holds is said in its sentence, so that another layout is another digest.
+    // The sentence of a record describes its body, so that another layout changes the digest.
     rows(&mut text, "to_python", ToPython::ALL.iter().map(|row| (row.code(), row.name(), row.sentence())));
     rows(
         &mut text,

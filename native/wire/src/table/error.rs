@@ -1,4 +1,4 @@
-//! Every error a client can be told of, by the number that travels; texts are made by the client.
+//! Every error in replies to clients, by number. Clients make the texts.
 
 /// Declares the codes: the variant's own name is the name of the error.
 macro_rules! errors {

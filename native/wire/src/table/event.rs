@@ -1,34 +1,33 @@
-//! What the native side writes to the log: a code and at most two numbers travel, the words are made by the
-//! reader.
+//! Events of the native side. Only a code and at most two numbers cross to Python, which makes the sentence.
 
 use super::coded;
 
 coded! {
     /// How much an event matters.
     pub enum EventLevel: u8 {
-        /// For whoever looks for the cause of something.
+        /// Details for finding a cause.
         Debug = 0, "debug";
-        /// The ordinary course of things.
+        /// Normal operation.
         Info = 1, "info";
-        /// Something an operator may want to change.
+        /// A state that an operator may want to change.
         Warning = 2, "warning";
-        /// Something failed.
+        /// A failure.
         Error = 3, "error";
     }
 }
 
-/// An event as the reader of the log sees it.
+/// One event, with its name and sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventRow {
-    /// The number that travels.
+    /// The number in the record.
     pub code: u16,
-    /// The name to search the log for.
+    /// The stable name, to search for.
     pub name: &'static str,
-    /// How much it matters.
+    /// The level.
     pub level: EventLevel,
-    /// A sentence with each field's name in braces where its value belongs.
+    /// A sentence with fields in braces.
     pub message: &'static str,
-    /// The names of the numbers that travel with the code, at most two.
+    /// Names of the numbers in the record, at most two.
     pub fields: &'static [&'static str],
 }
 
@@ -47,13 +46,13 @@ macro_rules! events {
             /// Every event, in the order of the codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The number that travels.
+            /// The number in the record.
             #[must_use]
             pub const fn code(self) -> u16 {
                 self as u16
             }
 
-            /// The event as the reader of the log sees it.
+            /// Name, level and sentence.
             #[must_use]
             pub const fn row(self) -> EventRow {
                 match self {
@@ -73,10 +72,10 @@ macro_rules! events {
 events! {
     ShardStopped = 1, "shard_stopped", Info, "Shard {shard} stopped after {turns} turns.", "shard", "turns";
     AcceptPaused = 2, "accept_paused", Warning,
-        "Accepting paused with {connections} connections open (errno {errno}).",
+        "No connections are accepted, with {connections} connections open (errno {errno}).",
         "connections", "errno";
     AcceptResumed = 3, "accept_resumed", Info,
-        "Accepting resumed with {connections} connections open after {pause_ms} ms.",
+        "Connections are accepted again after {pause_ms} ms, with {connections} connections open.",
         "connections", "pause_ms";
     FrameDropped = 4, "frame_dropped", Warning,
         "A frame between shards was dropped (variant {variant}, reason {reason}).",
@@ -88,22 +87,22 @@ events! {
         "The control plane answers again after {stall_ms} ms.",
         "stall_ms";
     ShardStalled = 7, "shard_stalled", Error,
-        "Shard {shard} has not turned for {stall_ms} ms.",
+        "Shard {shard} has been blocked for {stall_ms} ms.",
         "shard", "stall_ms";
     WatchdogUnreachable = 8, "watchdog_unreachable", Error,
-        "The service manager's socket cannot be used (errno {errno}): it will take this process for dead.",
+        "Cannot notify systemd (NOTIFY_SOCKET, errno {errno}): its watchdog will kill this process.",
         "errno";
     AnswersCut = 9, "answers_cut", Warning,
-        "Shard {shard} stopped with answers owed on {connections} connections.",
+        "Shard {shard} stopped before it had sent all replies on {connections} connections.",
         "shard", "connections";
     MessagesDamaged = 10, "messages_damaged", Error,
-        "Stored messages are damaged or missing: a poll met them at offset {offset} of group {group}.",
+        "A poll found damaged or missing messages at offset {offset} of group {group}.",
         "group", "offset";
     SpaceShort = 11, "space_short", Error,
         "The disk is full: {partitions} partitions and {bytes} bytes of messages wait for space, in memory and in the journal.",
         "partitions", "bytes";
     SendsRefused = 12, "sends_refused_for_space", Error,
-        "The disk is full: {sends} sends were refused since then, and {partitions} partitions wait for space.",
+        "The disk is full: {sends} sends were refused since it filled, and {partitions} partitions wait for space.",
         "sends", "partitions";
     SpaceRecovered = 13, "space_recovered", Info,
         "All messages are in segments again, after {short_ms} ms without space and {sends} refused sends.",
@@ -111,23 +110,23 @@ events! {
     RemovalFailed = 14, "removal_failed", Warning,
         "Files of group {group} cannot be removed (errno {errno}). This is retried.",
         "group", "errno";
-    RemovalsRecovered = 15, "removals_recovered", Info, "All removals of files that had failed are done.";
+    RemovalsRecovered = 15, "removals_recovered", Info, "All removals of files that had failed have succeeded.";
     TrashFailed = 16, "trash_failed", Warning,
-        "The trash cannot be deleted (errno {errno}), and has {bytes} bytes. This is retried.",
+        "Deleting the trash failed (errno {errno}); {bytes} bytes are left. This is retried.",
         "errno", "bytes";
     TrashRecovered = 17, "trash_recovered", Info,
-        "The trash can be deleted again, and has {bytes} bytes.",
+        "Deleting the trash works again; {bytes} bytes are left.",
         "bytes";
     ClientDisconnected = 18, "client_disconnected", Debug,
-        "A client that had logged in is disconnected (its port {port}, close reason {reason}).",
+        "A logged-in client is disconnected (port {port}, close reason {reason}).",
         "port", "reason";
     MessagesFenced = 19, "messages_fenced", Error,
         "Stored messages of group {group} are lost, from offset {offset} on.",
         "group", "offset";
     JournalStuck = 20, "journal_stuck", Error,
-        "The journal cannot go on without a further file of {bytes} bytes, which cannot be made (errno {errno}). Make room on the file system; this is retried.",
+        "The journal needs another file of {bytes} bytes and cannot create it (errno {errno}). Make room on the file system; this is retried.",
         "bytes", "errno";
     JournalFreed = 21, "journal_freed", Info,
-        "The journal can go on, with {files} files.",
+        "The journal continues, with {files} files.",
         "files";
 }

@@ -1,11 +1,11 @@
-//! Why a client is told that its session is over, or was refused.
+//! Reasons why a session ends or is refused, as sent to the client.
 
 use super::coded;
 
 coded! {
     /// The reason in the last byte of an eviction frame.
     pub enum EvictionReason: u8 {
-        /// Never sent: clients take it for a fault of the frame.
+        /// Never sent, because clients treat it as an invalid frame.
         Reserved = 0, "reserved";
         /// The command needs a session and the connection has none.
         NoSession = 1, "no_session";

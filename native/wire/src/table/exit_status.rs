@@ -3,19 +3,19 @@
 use super::coded;
 
 coded! {
-    /// What the exit status of the daemon says about its end.
+    /// The exit status of the daemon.
     pub enum ExitStatus: u8 {
-        /// Stopped when asked to, with everything in order.
+        /// Stopped in order, on request.
         Clean = 0, "clean";
         /// Stored data is damaged beyond what can be repaired without losing acknowledged records.
         DamagedData = 65, "damaged_data";
-        /// A thread met a state that cannot be, and the process stopped instead of going on.
+        /// A thread detected an impossible state, so the process stopped.
         InternalFault = 70, "internal_fault";
-        /// The journal could not be written or synced, so nothing further may be acknowledged.
+        /// The journal could not be written or synced, so nothing more may be acknowledged.
         JournalIo = 74, "journal_io";
-        /// Stopped before everything in flight was settled.
+        /// Stopped before all requests in progress had ended.
         UncleanStop = 75, "unclean_stop";
-        /// The configuration, or what it asks of this machine, is not acceptable.
+        /// The configuration is invalid, or this machine cannot satisfy it.
         Configuration = 78, "configuration";
     }
 }

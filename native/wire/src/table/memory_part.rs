@@ -1,17 +1,17 @@
-//! What the memory budget is divided among.
+//! Parts of the memory budget.
 
 use super::coded;
 
 coded! {
     /// The `part` of `memory_budget_bytes` and `memory_used_bytes`.
     pub enum MemoryPart: u8 {
-        /// Batches kept for the polls to come.
+        /// Batches cached for later polls.
         PollCache = 0, "poll_cache";
-        /// What polls under way have read.
+        /// Batches that current polls have read.
         PollReads = 1, "poll_reads";
-        /// Replies that are promised, or written and not taken by clients.
+        /// Replies that are reserved, or written and not yet read by clients.
         Replies = 2, "replies";
-        /// Messages that are in the journal and in no segment yet.
+        /// Messages in the journal but not yet in segments.
         Unflushed = 3, "unflushed";
         /// Long requests that are arriving.
         Connections = 4, "connections";

@@ -15,7 +15,7 @@ coded! {
         Counter = 0, "counter";
         /// Grows and shrinks.
         Gauge = 1, "gauge";
-        /// Counts what was measured by how much it was, and sums it up.
+        /// Counts measured values by bucket, and sums them.
         Histogram = 2, "histogram";
     }
 }
@@ -29,7 +29,7 @@ pub struct Label {
     pub values: &'static [&'static str],
 }
 
-/// What a metric is called, what it counts, and how it is broken down.
+/// Name, meaning and labels of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricRow {
     /// The number of the metric.
@@ -38,11 +38,11 @@ pub struct MetricRow {
     pub name: &'static str,
     /// How the value moves.
     pub kind: MetricKind,
-    /// What it counts, in a sentence.
+    /// The meaning, in a sentence.
     pub help: &'static str,
     /// At most two labels; the last one varies fastest.
     pub labels: &'static [Label],
-    /// How a histogram measures; nothing else has one.
+    /// The buckets of a histogram; other kinds have none.
     pub scale: Option<&'static Scale>,
 }
 
@@ -62,7 +62,7 @@ macro_rules! metrics {
             /// Every metric, in the order of the ids.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// What the metric is called, counts, and is broken down by.
+            /// Name, meaning and labels of the metric.
             #[must_use]
             pub const fn row(self) -> MetricRow {
                 match self {
@@ -81,110 +81,110 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// Frames between shards, and messages between nodes, that were refused or could not be delivered.
+    /// Frames between shards and messages between nodes that were refused or not delivered.
     FrameDrops = 0, Counter, "frame_drops_total", "variant": FrameVariant, "reason": DropReason;
     /// Connections accepted.
     ConnectionsAccepted = 1, Counter, "connections_accepted_total";
-    /// Connections closed, by the reason the server saw.
+    /// Connections closed, by reason.
     ConnectionCloses = 2, Counter, "connection_closes_total", "reason": CloseReason;
-    /// Connections open.
+    /// Open connections.
     ConnectionsOpen = 3, Gauge, "connections_open";
-    /// Connections open that have not logged in.
+    /// Open connections that have not logged in.
     ConnectionsUnauthenticated = 4, Gauge, "connections_unauthenticated";
-    /// Sessions open.
+    /// Open sessions.
     SessionsOpen = 5, Gauge, "sessions_open";
-    /// Requests whose header and body arrived.
+    /// Requests received in full.
     Requests = 6, Counter, "requests_total";
-    /// Replies sent, by how the request ended.
+    /// Replies sent, by outcome of the request.
     Replies = 7, Counter, "replies_total", "outcome": ReplyOutcome;
     /// Bytes received from clients.
     BytesReceived = 8, Counter, "bytes_received_total";
     /// Bytes sent to clients.
     BytesSent = 9, Counter, "bytes_sent_total";
-    /// Times accepting paused for want of descriptors or places.
+    /// Accept pauses caused by a lack of file descriptors or connection slots.
     AcceptPauses = 10, Counter, "accept_pauses_total";
-    /// Entries taken from the mailboxes of other shards.
+    /// Frames taken from the mailboxes of other shards.
     MailboxEntries = 11, Counter, "mailbox_entries_total";
-    /// Times a sleeping shard was woken by another.
+    /// Wake-ups of a sleeping shard by another shard.
     Doorbells = 12, Counter, "doorbells_total";
     /// Turns of the shard's loop.
     ShardTurns = 13, Counter, "shard_turns_total";
-    /// System calls made for I/O by the shard's thread.
+    /// System calls for I/O by the shard's thread.
     IoSyscalls = 14, Counter, "io_syscalls_total";
     /// I/O operations completed.
     IoOperations = 15, Counter, "io_operations_total";
-    /// Logins by password, by how they ended.
+    /// Logins by password, by outcome.
     Logins = 16, Counter, "logins_total", "outcome": LoginOutcome;
-    /// Log events of the native side lost because their ring was full.
+    /// Events of the native side lost because their ring was full.
     LogEventsLost = 17, Counter, "log_events_lost_total";
     /// Times a record ring between the first shard and the control plane became full.
     RecordRingFull = 18, Counter, "record_ring_full_total";
-    /// From a request's arrival, whole, to its reply, by what it asked for.
+    /// Request latency, from the last byte received to the reply, by class.
     RequestSeconds = 19, Histogram(SECONDS), "request_seconds", "class": RequestClass;
-    /// From handing a block of the journal to the disk, or asking for a sync, until it is synced.
+    /// Time to write and sync a block of the journal, or to complete a requested sync.
     JournalSyncSeconds = 20, Histogram(SECONDS), "journal_sync_seconds";
-    /// Sizes of the blocks of the journal: what is written, and synced, at once.
+    /// Size of each journal block, the unit that is written and synced at once.
     JournalBlockBytes = 21, Histogram(BYTES), "journal_block_bytes";
-    /// Messages of batches that were confirmed to their producers.
+    /// Messages acknowledged to their producers.
     MessagesAppended = 22, Counter, "messages_appended_total";
-    /// Bytes of these batches.
+    /// Bytes of acknowledged batches.
     MessageBytesAppended = 23, Counter, "message_bytes_appended_total";
-    /// Messages that polls answered with.
+    /// Messages returned by polls.
     MessagesPolled = 24, Counter, "messages_polled_total";
-    /// Bytes of these messages.
+    /// Bytes of messages returned by polls.
     MessageBytesPolled = 25, Counter, "message_bytes_polled_total";
-    /// Requests for partitions that wait for a log or a disk.
+    /// Requests for partitions that wait for a replicated log or a disk.
     PartitionRequestsWaiting = 26, Gauge, "partition_requests_waiting";
-    /// Entries that wait in the mailboxes from other shards.
+    /// Frames from other shards that wait in mailboxes.
     MailboxEntriesWaiting = 27, Gauge, "mailbox_entries_waiting";
-    /// Bytes of messages that are in the journal and not in segments yet.
+    /// Bytes of messages in the journal but not yet in segments.
     UnflushedBytes = 28, Gauge, "unflushed_bytes";
-    /// Times that messages could not be written to segments for want of space or descriptors, and wait.
+    /// Writes to segments postponed for lack of disk space or file descriptors.
     SegmentWritesPutOff = 29, Counter, "segment_writes_put_off_total";
-    /// Groups open, the one of the metadata included.
+    /// Open replication groups, including the metadata group.
     GroupsOpen = 30, Gauge, "groups_open";
     /// Files of the journal.
     JournalFiles = 31, Gauge, "journal_files";
-    /// Bytes in the journal that are needed still.
+    /// Bytes of the journal that cannot be reused yet.
     JournalLiveBytes = 32, Gauge, "journal_live_bytes";
-    /// Bytes that the journal may need before requests are turned away.
+    /// Limit of journal_live_bytes, above which requests are rejected.
     JournalLiveBytesMax = 33, Gauge, "journal_live_bytes_max";
-    /// Polls that met stored messages that are damaged or missing.
+    /// Polls that found damaged or missing messages.
     DamagedPolls = 34, Counter, "damaged_polls_total";
     /// Partitions with damaged or lost messages. `/ready` names them.
     DamagedPartitions = 35, Gauge, "damaged_partitions";
-    /// Requests whose first bytes the server acknowledged at once, because their client (Nagle's algorithm is on) waits for that.
+    /// Requests acknowledged at TCP level from their first bytes, because a client with Nagle's algorithm waits for that.
     EarlyAcknowledgements = 36, Counter, "early_acknowledgements_total";
-    /// Bytes of deleted topics and partitions that are still to be deleted from the disk.
+    /// Bytes of deleted topics and partitions not yet deleted from the disk.
     TrashBytes = 37, Gauge, "trash_bytes";
-    /// Partitions whose messages wait in memory and in the journal for disk space.
+    /// Partitions with messages in memory and in the journal that wait for disk space.
     PartitionsWaitingForSpace = 38, Gauge, "partitions_waiting_for_space";
     /// 1 while sends are refused for lack of disk space.
     RefusingSends = 39, Gauge, "refusing_sends";
     /// Sends refused for lack of disk space.
     SendsRefusedForSpace = 40, Counter, "sends_refused_for_space_total";
-    /// Removals of files that failed and are retried.
+    /// Failed removals of files that are being retried.
     RemovalsFailing = 41, Gauge, "removals_failing";
-    /// Ranges of offsets whose messages are damaged or lost.
+    /// Ranges of offsets with damaged or lost messages.
     DamagedRanges = 42, Gauge, "damaged_ranges";
-    /// Bytes of memory that each part of the budget may have.
+    /// Maximum memory of each part of the budget, in bytes.
     MemoryBudgetBytes = 43, Gauge, "memory_budget_bytes", "part": MemoryPart;
-    /// Bytes of memory that each part of the budget holds.
+    /// Memory used by each part of the budget, in bytes.
     MemoryUsedBytes = 44, Gauge, "memory_used_bytes", "part": MemoryPart;
     /// Polls that wait for memory for their replies.
     PollsWaitingForMemory = 45, Gauge, "polls_waiting_for_memory";
-    /// Answers to changes of streams and topics sent after 2 s, before every shard had converged.
+    /// Replies to changes of streams and topics sent after 2 s, before every shard had converged.
     MetadataAnswersUnconverged = 46, Counter, "metadata_answers_unconverged_total";
-    /// Bytes of disk space that the journal needs for a further file before it can go on; 0 while it can.
+    /// Bytes of disk space that a blocked journal needs for another file; 0 while it is not blocked.
     JournalBytesLacking = 47, Gauge, "journal_bytes_lacking";
-    /// Logins refused, by the reason.
+    /// Logins refused, by reason.
     LoginRefusals = 48, Counter, "login_refusals_total", "reason": LoginRefusal;
 }
 
 /// How many cells an array of every metric with every combination of labels has.
 pub const CELLS: usize = FIRST_CELLS[Metric::ALL.len()];
 
-/// Where the cells of each metric begin, and behind the last one how many there are.
+/// First cell of each metric, then the number of all cells.
 const FIRST_CELLS: [usize; Metric::ALL.len() + 1] = first_cells();
 
 /// The place of one value in a shard's array of cells.
@@ -192,12 +192,12 @@ const FIRST_CELLS: [usize; Metric::ALL.len() + 1] = first_cells();
 pub struct Cell(usize);
 
 impl Cell {
-    /// The cell of a metric without labels. A labelled one does not compile in a constant, and is a fault
+    /// The cell of a metric without labels. For a labelled metric this does not compile in a constant, and panics
     /// elsewhere.
     #[must_use]
     pub const fn of(metric: Metric) -> Self {
         let row = metric.row();
-        assert!(row.labels.is_empty() && row.scale.is_none(), "such a metric has a constructor of its own");
+        assert!(row.labels.is_empty() && row.scale.is_none(), "such a metric has its own constructor");
         Self(metric.first_cell())
     }
 
@@ -232,13 +232,13 @@ impl Cell {
         Self(Metric::LoginRefusals.first_cell() + reason as usize)
     }
 
-    /// The cell of what a part of the memory budget may have.
+    /// The cell of the maximum of a part of the memory budget.
     #[must_use]
     pub const fn memory_budget(part: MemoryPart) -> Self {
         Self(Metric::MemoryBudgetBytes.first_cell() + part as usize)
     }
 
-    /// The cell of what a part of the memory budget holds.
+    /// The cell of the memory that a part of the budget uses.
     #[must_use]
     pub const fn memory_used(part: MemoryPart) -> Self {
         Self(Metric::MemoryUsedBytes.first_cell() + part as usize)
@@ -257,7 +257,7 @@ impl Cell {
     }
 }
 
-/// The cells of one histogram: how often each bucket of its scale was hit, the last beyond all bounds, and the sum.
+/// The cells of one histogram: the count of each bucket of its scale, the last one above all bounds, and the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistogramCells {
     first: usize,
@@ -265,7 +265,7 @@ pub struct HistogramCells {
 }
 
 impl HistogramCells {
-    /// Those of a histogram, with the combination of label values at this place.
+    /// The cells of a histogram for one combination of label values.
     #[must_use]
     pub const fn of(metric: Metric, place: usize) -> Self {
         let scale = metric.row().scale.expect("the metric is a histogram");

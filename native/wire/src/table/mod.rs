@@ -54,7 +54,7 @@ macro_rules! coded {
             /// The names of [`Self::ALL`], in the same order.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The number that stands for this row.
+            /// The number of this row.
             #[must_use]
             pub const fn code(self) -> $code {
                 self as $code

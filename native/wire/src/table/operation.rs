@@ -1,4 +1,4 @@
-//! The operation byte: the plane a request travels on, and for replicated commands the command itself.
+//! The operation byte: the plane of a request, and for replicated commands the command itself.
 
 use super::coded;
 
@@ -7,19 +7,19 @@ coded! {
     pub enum Operation: u8 {
         /// Makes a session.
         Register = 1, "register";
-        /// Carries a command that is not replicated; its code stands in the header.
+        /// A command that is not replicated; its code is in the header.
         NonReplicated = 2, "non_replicated";
         /// Ends a session.
         Logout = 3, "logout";
-        /// What create topic becomes once partitions have their groups; never sent by a client.
+        /// Create topic, with the groups of its partitions; never sent by a client.
         CreateTopicWithAssignments = 64, "create_topic_with_assignments";
-        /// What create partitions becomes once they have their groups; never sent by a client.
+        /// Create partitions, with their groups; never sent by a client.
         CreatePartitionsWithAssignments = 65, "create_partitions_with_assignments";
-        /// Takes a member whose session ended out of its group; never sent by a client.
+        /// Removes a member from its group because its session ended; never sent by a client.
         RemoveConsumerGroupMember = 66, "remove_consumer_group_member";
         /// Ends the hand-over of a partition between group members; never sent by a client.
         CompleteConsumerGroupRevocation = 67, "complete_consumer_group_revocation";
-        /// What delete segments becomes once its end is known; never sent by a client.
+        /// Delete segments, with the last offset to delete; never sent by a client.
         TruncatePartition = 68, "truncate_partition";
         /// Creates the root user where there are no users; never sent by a client.
         CreateRoot = 69, "create_root";
@@ -41,7 +41,7 @@ coded! {
         PurgeTopic = 135, "purge_topic";
         /// Adds partitions to a topic.
         CreatePartitions = 136, "create_partitions";
-        /// Takes the last partitions from a topic.
+        /// Removes the last partitions of a topic.
         DeletePartitions = 137, "delete_partitions";
         /// Deletes the oldest segments of a partition.
         DeleteSegments = 138, "delete_segments";

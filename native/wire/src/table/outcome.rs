@@ -1,19 +1,19 @@
-//! How requests and logins end, as counted.
+//! Outcomes of requests and logins, as counted by metrics.
 
 use super::coded;
 
 coded! {
     /// The `outcome` of `replies_total`.
     pub enum ReplyOutcome: u8 {
-        /// The command was done.
+        /// The command was executed.
         Ok = 0, "ok";
-        /// The command was refused before it was tried.
+        /// The command was refused before its execution.
         Denied = 1, "denied";
-        /// The command was ordered and could not be done.
+        /// The command entered the log and failed when it was executed.
         Rejected = 2, "rejected";
         /// The session ended, or the login was refused.
         Evicted = 3, "evicted";
-        /// The command was not accepted for want of room and is to be tried again.
+        /// The command was not accepted for lack of room; the client should retry.
         Busy = 4, "busy";
     }
 }
@@ -25,7 +25,7 @@ coded! {
         Ok = 0, "ok";
         /// The credentials were refused.
         Refused = 1, "refused";
-        /// The login queue was full and the client is to try again.
+        /// The login queue was full; the client should retry.
         Busy = 2, "busy";
     }
 }
@@ -35,7 +35,7 @@ coded! {
     pub enum LoginRefusal: u8 {
         /// The credentials are wrong, or the user may not log in.
         Credentials = 0, "credentials";
-        /// Too many logins by this address for this name had failed before; the credentials were not looked at.
+        /// Too many logins by this address for this name had failed, so the credentials were not verified.
         Throttled = 1, "throttled";
     }
 }

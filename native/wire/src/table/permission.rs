@@ -1,4 +1,4 @@
-//! Who may do what: the flags a user can hold, and for each requirement the flags that meet it.
+//! Permissions: the flags of a user, and the flags that meet each requirement.
 
 use super::coded;
 
@@ -61,7 +61,7 @@ coded! {
 }
 
 coded! {
-    /// What a command asks of whoever sends it.
+    /// The requirement of a command's sender.
     pub enum Requirement: u8 {
         /// Nothing: strangers may.
         Nothing = 0, "nothing";

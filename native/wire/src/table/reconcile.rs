@@ -1,30 +1,30 @@
-//! What the control plane asks of a shard for the group of a partition, and what the shard answers.
+//! Reconcile operations of the control plane for the group of a partition, and the answers of a shard.
 
 use super::coded;
 
 coded! {
-    /// What a shard is asked to do with a group.
+    /// A reconcile operation of a shard for a group.
     pub enum ReconcileKind: u8 {
         /// The owner opens the group's log.
         InsertOwned = 1, "insert_owned";
         /// Any shard: requests may go to the owner of the group.
         InsertRouted = 2, "insert_routed";
-        /// Any shard: no more requests to the group. The owner fences the group too, and starts to remove its files; until
-        /// they are gone, a tombstone stands for the group.
+        /// Any shard: no more requests to the group. The owner also fences the group and starts to remove its files. It
+        /// keeps a tombstone until they are deleted.
         RemoveRouted = 3, "remove_routed";
         /// The owner forgets the tombstone.
         ConfirmRemove = 4, "confirm_remove";
-        /// The owner drops every message, once for each purge generation.
+        /// The owner drops every message, once per purge generation.
         Purge = 5, "purge";
     }
 }
 
 coded! {
-    /// How a reconcile operation ended.
+    /// The outcome of a reconcile operation.
     pub enum ReconcileOutcome: u8 {
-        /// It is done.
+        /// The shard has applied it.
         Done = 0, "done";
-        /// The files of a tombstone are gone. Sent some time after the operation, or at once if there were no files.
+        /// The files of a tombstone are deleted. Sent some time after the operation, or at once if there were no files.
         Removed = 1, "removed";
         /// It failed; the operation may be sent again.
         Failed = 2, "failed";
@@ -36,11 +36,11 @@ coded! {
 }
 
 coded! {
-    /// What a shard holds of a group when it starts.
+    /// The state of a group on a shard that starts.
     pub enum HeldState: u8 {
         /// The group is open.
         Owned = 1, "owned";
-        /// Only files are left, which are to be removed.
+        /// Only files are left, and must be removed.
         Tombstone = 2, "tombstone";
     }
 }

@@ -1,4 +1,4 @@
-//! Records: what crosses between the engine and Python. How a record lies in bytes is said in `ng_control::record`.
+//! Records: messages between the engine and Python. `ng_control::record` defines their bytes.
 
 use super::coded;
 
@@ -9,12 +9,12 @@ coded! {
         Login = 1, "login";
         /// Every shard runs. No body.
         Started = 2, "started";
-        /// The start failed; shards that run are stopped. The shard is 65535 if no shard is at fault. Body: exit status
+        /// The start failed; running shards are stopped. The shard is 65535 if no shard is the cause. Body: exit status
         /// (u8), reason (string).
         StartFailed = 3, "start_failed";
         /// Every shard has stopped. Body: 1 if all of them stopped in order, 0 if something was cut off (u8).
         Stopped = 4, "stopped";
-        /// An event for the log. Body: event code (u16), its two numbers (u64), wall time in microseconds (u64).
+        /// An event. Body: event code (u16), its two numbers (u64), wall time in microseconds (u64).
         NativeEvent = 5, "native_event";
         /// Progress of a start. Body: a phrase (string).
         Progress = 6, "progress";
@@ -22,9 +22,9 @@ coded! {
         /// deltas. The piece that follows a last one begins another state.
         Rows = 7, "rows";
         /// A committed operation of the metadata, whose number is the token. Body: timestamp in microseconds (u64), client
-        /// (u128), operation (u8), user id (u32), what the client wrote.
+        /// (u128), operation (u8), user id (u32), the client's bytes.
         Apply = 8, "apply";
-        /// Every operation that the journal held at the start has been handed over. No body.
+        /// All operations that the journal held at the start have been sent. No body.
         CaughtUp = 9, "caught_up";
         /// Answers to reconcile operations, under the pass that gave them. Body: kind (u8), group (u64), outcome (u8),
         /// repeated.
@@ -34,10 +34,10 @@ coded! {
         Observed = 11, "observed";
         /// The end of a cut, under its token. Body: 1 on the last piece, else 0 (u8); the end (u8). After `done`: purge
         /// generation and last offset (u64, all ones for none), then for each segment first and last offset, least and
-        /// greatest timestamp, bytes (u64), messages, generation (u32), footer (u128). After `failed` and `full`: why
-        /// (string).
+        /// greatest timestamp, bytes (u64), messages, generation (u32), footer (u128). After `failed` and `full`: the
+        /// reason (string).
         Cut = 12, "cut";
-        /// The end of an adoption, under its token. Body: the end (u8), why (string; empty unless it failed).
+        /// The end of an adoption, under its token. Body: the end (u8), reason (string; empty unless it failed).
         Adopted = 13, "adopted";
     }
 }
@@ -59,7 +59,7 @@ coded! {
         /// Operations for a shard, under the pass of the token. Body: kind (u8), group (u64), purge generation (u64),
         /// repeated.
         Reconcile = 5, "reconcile";
-        /// Every shard stands at the revision of the token, or beyond. No body.
+        /// Every shard has reached the revision of the token. No body.
         Converged = 6, "converged";
         /// The first deltas of the `applied` record that follows, whose body would be too long for the ring with them.
         /// Body: some bytes of them.
@@ -76,11 +76,11 @@ coded! {
 }
 
 coded! {
-    /// Kinds of records by which tests ask a build with debug assertions for a fault.
+    /// Kinds of records with which tests cause a fault in a build with debug assertions.
     pub enum FaultKind: u16 {
         /// The shard of the record panics. No body.
         Panic = 0xFF00, "panic";
-        /// The shard of the record is stuck for a while. Body: milliseconds (u64).
+        /// The shard of the record blocks for a while. Body: milliseconds (u64).
         Stall = 0xFF01, "stall";
         /// The next request for a partition that reaches the shard from another one names a wrong receiver. No body.
         Misroute = 0xFF02, "misroute";
@@ -94,15 +94,15 @@ coded! {
         Accepted = 0, "accepted";
         /// The password does not belong to the user, or the user may not log in.
         Refused = 1, "refused";
-        /// Not verified: too many logins wait already.
+        /// Not verified, because too many logins wait.
         Busy = 2, "busy";
-        /// Not verified: too many logins by this address for this name have failed.
+        /// Not verified, because too many logins by this address for this name have failed.
         Throttled = 3, "throttled";
     }
 }
 
 coded! {
-    /// What the reply to a metadata operation shows of the rows.
+    /// The rows in the reply to a metadata operation.
     pub enum ReplyKind: u8 {
         /// Nothing.
         Empty = 0, "empty";

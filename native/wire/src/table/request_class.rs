@@ -1,4 +1,4 @@
-//! Requests by what they cost: those of one class are worth comparing.
+//! Requests by cost: latencies within one class are comparable.
 
 use super::coded;
 use super::command::Command;
@@ -6,17 +6,17 @@ use super::command::Command;
 coded! {
     /// The `class` of `request_seconds`.
     pub enum RequestClass: u8 {
-        /// Messages to be kept, answered when they are synced.
+        /// Sends of messages, answered when they are synced.
         Send = 0, "send";
-        /// Messages to be given.
+        /// Polls of messages.
         Poll = 1, "poll";
-        /// Where consumers are, read or written.
+        /// Consumer offsets, read or written.
         Offset = 2, "offset";
         /// Streams, topics, partitions, users and groups, read or changed.
         Metadata = 3, "metadata";
         /// Logins and logouts.
         Session = 4, "session";
-        /// Pings and what the server says of itself and of its clients.
+        /// Pings, and information about the server and its clients.
         Own = 5, "own";
     }
 }

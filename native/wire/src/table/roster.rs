@@ -1,4 +1,4 @@
-//! What the cluster roster says about a node.
+//! The description of a node in the cluster roster.
 
 use super::coded;
 

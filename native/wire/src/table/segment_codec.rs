@@ -1,4 +1,4 @@
-//! What `codec_*` calls and their callers say to each other by number.
+//! Numbers that `codec_*` functions and their callers share.
 
 use super::coded;
 
@@ -11,23 +11,23 @@ coded! {
         Value = 2, "value";
         /// The offset.
         Offset = 4, "offset";
-        /// When the message was appended.
+        /// The time of the append.
         Timestamp = 8, "timestamp";
-        /// When its producer made it.
+        /// The time at which the producer created it.
         Origin = 16, "origin";
         /// Its id, 16 bytes, most significant first.
         Id = 32, "id";
-        /// The user headers as a list; null where the bytes are none.
+        /// The user headers as a list; null if they cannot be decoded.
         Headers = 64, "headers";
         /// Whether the message deletes its key: header `tombstone` is true, or the payload is empty.
         Tombstone = 128, "tombstone";
-        /// The user headers as they came.
+        /// The user headers, undecoded.
         UserHeaders = 256, "user_headers";
     }
 }
 
 coded! {
-    /// A buffer of an arena; those of columns that are not wanted are empty.
+    /// A buffer of an arena; those of unselected columns are empty.
     pub enum Place: u8 {
         /// Offsets.
         Offset = 0, "offset";
@@ -43,19 +43,19 @@ coded! {
         ValueEnds = 5, "value_ends";
         /// Payloads.
         Value = 6, "value";
-        /// Which keys there are, a bit each.
+        /// Validity of the keys, one bit each.
         KeyValid = 7, "key_valid";
         /// Ends of the keys.
         KeyEnds = 8, "key_ends";
         /// Keys.
         Key = 9, "key";
-        /// Which messages delete their key, a bit each.
+        /// Tombstones, one bit per message.
         Tombstone = 10, "tombstone";
-        /// Ends of the user headers as they came.
+        /// Ends of the undecoded user headers.
         UserHeadersEnds = 11, "user_headers_ends";
-        /// User headers as they came.
+        /// Undecoded user headers.
         UserHeaders = 12, "user_headers";
-        /// Which lists of user headers there are, a bit each.
+        /// Validity of the lists of user headers, one bit each.
         HeadersValid = 13, "headers_valid";
         /// Ends of the lists, in headers.
         HeadersEnds = 14, "headers_ends";
@@ -73,13 +73,13 @@ coded! {
 }
 
 coded! {
-    /// Why a call that reads batches ended.
+    /// The reason why a call that reads batches ended.
     pub enum Stop: u8 {
         /// At the end.
         End = 0, "end";
         /// More bytes are needed.
         More = 1, "more";
-        /// No room for a message is left, or a larger table is needed.
+        /// No room is left for a message, or the table must grow.
         Full = 2, "full";
         /// At damage, which a sentence explains.
         Damaged = 3, "damaged";
@@ -87,7 +87,7 @@ coded! {
 }
 
 coded! {
-    /// Why a comparison of slices with the whole segment ended.
+    /// The reason why a comparison of slices with the whole segment ended.
     pub enum Halt: u8 {
         /// All of them were found.
         End = 0, "end";
@@ -97,7 +97,7 @@ coded! {
         Whole = 2, "whole";
         /// The whole segment is at its end.
         WholeEnded = 3, "whole_ended";
-        /// Something is damaged, or not in the whole segment; a sentence says what.
+        /// A batch is damaged, or not in the whole segment; a sentence names it.
         Foreign = 4, "foreign";
     }
 }

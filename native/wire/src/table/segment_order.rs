@@ -1,37 +1,37 @@
-//! How orders for the segments of a partition end: to cut them, and to adopt others in their place.
+//! Outcomes of cuts and adoptions of a partition's segments.
 
 use super::coded;
 
 coded! {
-    /// How an order to cut a partition ended.
+    /// The outcome of a cut.
     pub enum CutEnd: u8 {
         /// Every segment got its second name.
         Done = 0, "done";
-        /// The partition has not begun yet; the order may be sent again.
+        /// The partition is not ready yet; the cut may be sent again.
         Busy = 1, "busy";
         /// The shard has no such group.
         NoGroup = 2, "no_group";
         /// It failed, with a reason.
         Failed = 3, "failed";
-        /// The messages of the cut cannot be written out for now, with a reason; the order may be sent again.
+        /// The messages of the cut cannot be written to segments now, with a reason; the cut may be sent again.
         Full = 4, "full";
     }
 }
 
 coded! {
-    /// How an order to adopt segments ended.
+    /// The outcome of an adoption.
     pub enum AdoptionEnd: u8 {
-        /// The new segments took the place of the old ones.
+        /// The new segments have replaced the old ones.
         Done = 0, "done";
-        /// The partition has not begun yet, or adopts others; the order may be sent again.
+        /// The partition is not ready yet, or adopts others; the adoption may be sent again.
         Busy = 1, "busy";
         /// The shard has no such group.
         NoGroup = 2, "no_group";
         /// It failed, with a reason.
         Failed = 3, "failed";
-        /// The segments that were to be replaced are gone, or others are in their place.
+        /// The segments to replace were removed, or replaced by others.
         Fenced = 4, "fenced";
-        /// Other nodes have the partition too.
+        /// Other nodes have the partition, too, and not the files.
         Cluster = 5, "cluster";
         /// The swap contradicts itself.
         Unsound = 6, "unsound";

@@ -1,4 +1,4 @@
-//! The options a topic can be created with, as clients are told of them.
+//! The options of a topic, as described to clients.
 
 use super::coded;
 
@@ -16,7 +16,7 @@ coded! {
     }
 }
 
-/// What an option is when a client does not name it.
+/// The default of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
     /// Text.
@@ -51,11 +51,11 @@ pub struct TopicOption {
     pub default: DefaultValue,
     /// Whether an existing topic can be given another value.
     pub updatable: bool,
-    /// What it does, in a sentence.
+    /// The meaning, in a sentence.
     pub sentence: &'static str,
 }
 
-/// What never expires and what is never full.
+/// No expiry, no limit of size.
 const UNLIMITED: u64 = u64::MAX;
 
 /// Every option, ascending by key.

@@ -1,4 +1,4 @@
-//! How a client reached the server.
+//! Transports of clients.
 
 use super::coded;
 

@@ -47,7 +47,7 @@ const ROW_CLASSES: &str = r#"
 
 @dataclass(frozen=True, slots=True)
 class CommandRow:
-    """How a command travels and what it asks of the sender."""
+    """The plane of a command, and its requirement."""
 
     code: Command
     name: str
@@ -58,7 +58,7 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class RequirementRow:
-    """A requirement of commands and the flags of which any one meets it."""
+    """A requirement of commands, and its flags. Any one of them is enough."""
 
     requirement: Requirement
     global_flags: tuple[GlobalFlag, ...]
@@ -76,7 +76,7 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class ScaleRow:
-    """How a histogram measures: the bounds of its buckets in small units, and how many make one that is shown."""
+    """Buckets of a histogram: their bounds in small units, and the number of small units per displayed unit."""
 
     per_unit: int
     bounds: tuple[int, ...]
@@ -84,7 +84,7 @@ class ScaleRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric of a shard; its cells begin at `first_cell`, the last label varying fastest."""
+    """A metric of a shard. Its cells begin at `first_cell`; the last label varies fastest."""
 
     id: int
     name: str
@@ -97,7 +97,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """A log event of the native side; `fields` name the numbers that travel with its code."""
+    """An event of the native side; `fields` name the numbers in its record."""
 
     code: int
     name: str
@@ -108,7 +108,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class ExitRow:
-    """What an exit status says."""
+    """An exit status and its meaning."""
 
     status: ExitStatus
     name: str
@@ -117,7 +117,7 @@ class ExitRow:
 
 @dataclass(frozen=True, slots=True)
 class TopicOptionRow:
-    """An option of a topic, and the value that a topic has without it; of a flag that is 0 or 1."""
+    """An option of a topic and its default; a flag has 0 or 1."""
 
     key: str
     kind: ValueKind
@@ -132,7 +132,7 @@ fn main() -> io::Result<()> {
         Some("wire") => twin(),
         Some("config") => config::model(),
         Some("engine") => engine::values(),
-        _ => return Err(io::Error::other("say which: wire, config or engine")),
+        _ => return Err(io::Error::other("name one of: wire, config, engine")),
     };
     io::stdout().lock().write_all(file.as_bytes())
 }
@@ -187,46 +187,41 @@ fn put_enums(into: &mut String) {
     put_class(into, "Command(IntEnum)", "A command of the client plane, by its code.", commands);
     put_enum!(into, Operation, "The operation byte of a request.");
     let errors = ErrorCode::ALL.iter().map(|row| (row.code().into(), row.name(), ""));
-    put_class(into, "ErrorCode(IntEnum)", "What a client is told, as a status or a result.", errors);
-    put_enum!(into, EvictionReason, "Why a session is over, or was refused.");
-    put_enum!(into, Requirement, "What a command asks of its sender.");
+    put_class(into, "ErrorCode(IntEnum)", "Status or result codes in replies to clients.", errors);
+    put_enum!(into, EvictionReason, "Reasons why a session ends or is refused.");
+    put_enum!(into, Requirement, "Permissions that a command requires of its sender.");
     put_flags!(into, GlobalFlag, "Flags that a user holds everywhere, in the order of a permission block.");
     put_flags!(into, StreamFlag, "Flags that a user holds in a stream, in the order of a permission block.");
     put_flags!(into, TopicFlag, "Flags that a user holds in a topic, in the order of a permission block.");
-    put_enum!(into, Transport, "How a client reached the server.");
-    put_enum!(into, FrameVariant, "What a mailbox between shards carries.");
-    put_enum!(into, DropReason, "Why a frame between shards did not arrive.");
-    put_enum!(into, CloseReason, "Why the server closed a connection.");
-    put_enum!(into, ReplyOutcome, "How a request ended.");
-    put_enum!(into, LoginOutcome, "How a login by password ended.");
-    put_enum!(into, MemoryPart, "What the memory budget is divided among.");
-    put_enum!(into, RequestClass, "What a request asked for.");
-    put_enum!(into, ExitStatus, "The status the daemon ends with.");
+    put_enum!(into, Transport, "The transport of a client.");
+    put_enum!(into, FrameVariant, "Kinds of frames in the mailboxes between shards.");
+    put_enum!(into, DropReason, "Reasons why a frame between shards was dropped.");
+    put_enum!(into, CloseReason, "Reasons why the server closed a connection.");
+    put_enum!(into, ReplyOutcome, "Outcomes of a request.");
+    put_enum!(into, LoginOutcome, "Outcomes of a login by password.");
+    put_enum!(into, MemoryPart, "Parts of the memory budget.");
+    put_enum!(into, RequestClass, "Classes of requests, by cost.");
+    put_enum!(into, ExitStatus, "The exit status of the daemon.");
     put_enum!(into, ToPython, "Kinds of records that the engine sends.");
-    put_enum!(into, FromPython, "Kinds of records that the engine is sent.");
+    put_enum!(into, FromPython, "Kinds of records that Python sends.");
     put_enum!(into, FaultKind, "Kinds of records by which tests ask for a fault.");
     put_enum!(into, Verdict, "The answer of authentication to a login.");
-    put_enum!(into, ReplyKind, "What the reply to a metadata operation shows.");
-    put_enum!(into, ReconcileKind, "What a shard is asked to do with a group.");
-    put_enum!(into, ReconcileOutcome, "How a reconcile operation ended.");
-    put_enum!(into, HeldState, "What a shard holds of a group when it starts.");
-    put_enum!(into, CutEnd, "How an order to cut a partition ended.");
-    put_enum!(into, AdoptionEnd, "How an order to adopt segments ended.");
+    put_enum!(into, ReplyKind, "Contents of the reply to a metadata operation.");
+    put_enum!(into, ReconcileKind, "Reconcile operations of a shard for a group.");
+    put_enum!(into, ReconcileOutcome, "Outcomes of a reconcile operation.");
+    put_enum!(into, HeldState, "State of a group on a shard that starts.");
+    put_enum!(into, CutEnd, "Outcomes of a cut.");
+    put_enum!(into, AdoptionEnd, "Outcomes of an adoption.");
     let columns = Column::ALL.iter().map(|row| (row.code().into(), row.name(), row.sentence()));
-    put_class(into, "Columns(IntFlag)", "Columns of messages, a bit each.", columns);
+    put_class(into, "Columns(IntFlag)", "Columns of messages, one bit each.", columns);
     put_enum!(into, Place, "The buffers of an arena, by their numbers.");
-    put_enum!(into, Stop, "Why a call that reads batches ended.");
-    put_enum!(into, Halt, "Why a comparison of slices with the whole segment ended.");
+    put_enum!(into, Stop, "Reasons why a call that reads batches ended.");
+    put_enum!(into, Halt, "Reasons why a comparison of slices with the whole segment ended.");
     put_enum!(into, UserStatus, "Whether a user may log in.");
-    put_enum!(into, FieldKind, "How a field of a row lies in its bytes.");
+    put_enum!(into, FieldKind, "How a field of a row is encoded.");
     let kinds: Vec<_> = ValueKind::ALL.iter().map(|row| (row.code().into(), format!("{row:?}"))).collect();
     let kinds = kinds.iter().map(|(code, name)| (*code, name.as_str(), ""));
-    put_class(
-        into,
-        "ValueKind(IntEnum)",
-        "The kinds that options are stored in; a client may send others.",
-        kinds,
-    );
+    put_class(into, "ValueKind(IntEnum)", "Kinds of stored option values. A client may send others.", kinds);
 }
 
 /// Appends the fields of a user's row, as a tuple with names and as the kinds of its elements.

@@ -1,4 +1,4 @@
-//! How the engine reads what it is told: lines of `key=value`.
+//! Reads the values of the engine: lines of `key=value`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -18,7 +18,7 @@ pub(super) const DAY: u64 = 24 * HOUR;
 /// A default and the bounds of a value; the bounds are allowed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounded {
-    /// The value of a setting that nobody sets.
+    /// The default value.
     pub default: u64,
     /// The least value.
     pub least: u64,
@@ -45,11 +45,11 @@ pub enum SettingKind {
     Text(&'static str),
     /// One of some words.
     Choice {
-        /// The word of a setting that nobody sets.
+        /// The default word.
         default: &'static str,
         /// The words.
         words: &'static [&'static str],
-        /// Other words, each with the one that it stands for.
+        /// Synonyms, each with its word.
         synonyms: &'static [(&'static str, &'static str)],
     },
     /// How long the offset of an idle consumer counts: a duration, `all` or `none`.

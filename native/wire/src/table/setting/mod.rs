@@ -1,4 +1,4 @@
-//! Settings: what an operator can set, and what the engine is told at its start.
+//! Settings of operators, and the values that the engine gets at its start.
 //!
 //! A setting is one row of [`SETTINGS`]. The model of the configuration, its file of defaults and its documentation are
 //! generated from there, and so are both ends of what the engine is told.

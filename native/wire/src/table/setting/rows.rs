@@ -1,4 +1,4 @@
-//! The rows: what an operator can set, and what the engine is told besides.
+//! The rows: every setting of an operator, and the values that the control plane computes for the engine.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::kind::{
 };
 use crate::frame::HEADER_SIZE;
 
-/// Where a setting is known.
+/// Other places that know a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     /// Iggy has the key with this meaning, so that its `IGGY_*` variable is honoured.
@@ -24,10 +24,10 @@ const OURS: Reach = Reach { iggy: false, reloadable: false };
 const IGGY: Reach = Reach { iggy: true, reloadable: false };
 const IGGY_RELOADED: Reach = Reach { iggy: true, reloadable: true };
 
-/// The highest number of shards, which is what a data directory can name.
+/// The highest number of shards: a data directory cannot name more.
 pub const SHARDS_MAX: usize = 1024;
 
-/// One file is written, one is freed, two are kept for what must be moved out of the way, and one is for growth.
+/// One file is written, one is freed, two are reserved for records that must be moved, and one is for growth.
 pub const JOURNAL_FILES_MIN: u32 = 5;
 
 /// One value that an operator can set.
@@ -39,11 +39,11 @@ pub struct SettingRow {
     pub kind: SettingKind,
     /// Where the setting is known.
     pub reach: Reach,
-    /// What it does, in a sentence for the operator.
+    /// The meaning, in a sentence for operators.
     pub sentence: &'static str,
 }
 
-/// One value that the engine is told at its start.
+/// One value that the engine gets at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineValueRow {
     /// The name of its line and of its field.
@@ -52,14 +52,14 @@ pub struct EngineValueRow {
     pub reader: &'static str,
     /// The key of the setting that it is, unless the control plane works it out.
     pub key: Option<&'static str>,
-    /// What it is, in a sentence.
+    /// The meaning, in a sentence.
     pub sentence: &'static str,
-    /// A value for tests and benches, of what has no setting to have a default.
+    /// A value for tests and benches, if no setting has a default for it.
     pub sample: Option<&'static str>,
 }
 
 /// Declares sections, settings and engine values. A setting whose row ends with `=> name: type = reader(bounds)` reaches the
-/// engine as it is, under that name; a given value is worked out by the control plane.
+/// engine as it is, under that name; the control plane computes a given value.
 macro_rules! settings {
     (
         sections { $( $section:literal = $about:literal; )+ }
@@ -71,7 +71,7 @@ macro_rules! settings {
             $given:ident: $given_type:ty = $given_reader:ident($($given_bound:expr),*), $sample:literal, $meaning:literal;
         )+ }
     ) => {
-        /// Every section with its sentence; a section comes before those inside it.
+        /// Every section with its sentence; a section precedes those inside it.
         pub const SECTIONS: &[(&str, &str)] = &[$( ($section, $about) ),+];
 
         /// Every setting, in the order of the configuration file.
@@ -79,7 +79,7 @@ macro_rules! settings {
             SettingRow { key: $key, kind: $kind, reach: $reach, sentence: $sentence }
         ),+];
 
-        /// Everything that the engine is told: first the settings, then what the control plane works out.
+        /// All values of the engine: first the settings, then those that the control plane computes.
         pub const ENGINE_VALUES: &[EngineValueRow] = &[
             $( $( EngineValueRow {
                 name: stringify!($field),
@@ -97,7 +97,7 @@ macro_rules! settings {
             }, )+
         ];
 
-        /// Everything that the engine is told at its start.
+        /// All values that the engine gets at its start.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct EngineSettings {
             $( $( #[doc = $sentence] pub $field: $type, )? )+
@@ -105,8 +105,8 @@ macro_rules! settings {
         }
 
         impl EngineSettings {
-            /// Reads lines of `key=value`. The control plane has validated and explained every value to its user before;
-            /// what fails here is a disagreement between the two halves of one build, so the first fault is enough.
+            /// Reads lines of `key=value`. The control plane has already validated every value and reported errors to its
+            /// user, so a failure here is a disagreement between the two halves of one build: the first one is enough.
             pub fn parse(bytes: &[u8]) -> Result<Self, SettingsError> {
                 let mut lines = Lines::read(bytes)?;
                 let settings = Self {
@@ -122,193 +122,194 @@ macro_rules! settings {
 
 settings! {
     sections {
-        "system" = "Where the server lives on this machine.";
-        "system.runtime" = "What the running process leaves for others to read: addresses, last crash, first password.";
-        "system.sharding" = "How the work is spread over processors, and how long a stop may take.";
-        "system.io" = "How files and sockets are driven.";
-        "system.logging" = "The log on standard output.";
+        "system" = "Paths of the server on this machine.";
+        "system.runtime" = "Files that the running process writes for others: addresses, last crash, generated password.";
+        "system.sharding" = "Shards and their CPUs, and the time that a stop may take.";
+        "system.io" = "Kernel interface for files and sockets.";
+        "system.logging" = "Events on standard output.";
         "tcp" = "The binary protocol over TCP.";
         "http" = "The HTTP interface, which is not built yet.";
         "quic" = "The binary protocol over QUIC, which is not built yet.";
         "websocket" = "The binary protocol over WebSocket, which is not built yet.";
-        "connections" = "Limits on client connections, over all shards.";
-        "memory" = "Memory for data and clients. docs/memory.md tells how it is divided.";
-        "message_bus" = "Frames.";
-        "metadata" = "Sessions, and later everything that is replicated with them.";
-        "storage" = "What is kept in the data folder.";
-        "storage.journal" = "The journal of each shard, where everything is written first, in files as large as two frames.";
-        "data_maintenance" = "What is done with data that lies there.";
-        "data_maintenance.messages" = "How messages go whose topic limits their age, or its size.";
-        "partition" = "Partitions of topics.";
-        "poll" = "Polls.";
-        "cluster" = "Several nodes as one, which is not built yet.";
-        "control_plane" = "How long the control plane may stand still.";
-        "auth" = "Logins.";
-        "audit" = "A file with a line for each login and each change; docs/security.md describes it.";
-        "observe" = "Metrics and health over HTTP, for this machine only.";
-        "leases" = "Moments of topics that are kept for offline jobs, and the socket on which jobs ask for them.";
+        "connections" = "Limits on client connections, all shards together.";
+        "memory" = "Memory for data and clients. docs/memory.md describes its parts.";
+        "message_bus" = "Requests of clients.";
+        "metadata" = "Sessions.";
+        "storage" = "Files in the data directory.";
+        "storage.journal" = "The write-ahead journal of each shard. Each file is twice message_bus.max_message_size.";
+        "data_maintenance" = "Periodic work on stored data.";
+        "data_maintenance.messages" = "Retention by age and by size, as the topic sets them.";
+        "partition" = "Limits of each partition, and consumers that delay retention.";
+        "poll" = "Replies of polls, and the cache for them.";
+        "cluster" = "Clusters of nodes, which are not built yet.";
+        "control_plane" = "Detection of a blocked Python control plane.";
+        "auth" = "Logins by password.";
+        "audit" = "A file with one line per login and change; docs/security.md describes it.";
+        "observe" = "Metrics and health over HTTP, on loopback only.";
+        "leases" = "Leases: read-only snapshots of topics for offline jobs, and the socket that grants them.";
     }
     settings {
         "system.path", path("local_data"), IGGY,
-            "Data folder, relative to the working directory unless absolute.";
+            "Data directory, relative to the working directory unless absolute.";
         "system.runtime.path", path("runtime"), IGGY,
-            "Folder for files of the running process, below system.path unless absolute.";
+            "Directory for files of the running process, below system.path unless absolute.";
         "system.sharding.cpu_allocation", cpus("auto"), IGGY,
-            "Processors the shards take, one shard each.";
+            "CPUs of the shards, one shard per CPU.";
         "system.sharding.pin_cores", boolean(true), IGGY,
-            "Bind each shard to its processor; without it there may be more shards than processors.";
+            "Pin each shard to its CPU. If false, there may be more shards than CPUs.";
         "system.sharding.inbox_capacity", count(1_024, 64, 65_536, "entries"), IGGY,
-            "Entries one shard can hold from the others, shared evenly between them."
+            "Frames from other shards that a shard can queue, divided evenly among those shards."
             => inbox_capacity: usize = number(1);
         "system.sharding.shutdown_drain_timeout", duration(10 * SECOND, 1, 600 * SECOND), IGGY,
-            "How long a stop waits for requests that were already accepted."
+            "Time that a stop waits for accepted requests."
             => drain_timeout: Duration = millis(1);
         "system.sharding.shutdown_join_timeout", duration(30 * SECOND, 1, 900 * SECOND), IGGY,
-            "How long a stop may take in all before the process ends with status 75."
+            "Time limit of a whole stop. After it the process exits with status 75."
             => join_timeout: Duration = millis(1);
         "system.io.backend", choice("auto", Backend::NAMES, &[]), OURS,
-            "Kernel interface; auto takes io_uring where it works, and posix elsewhere."
+            "Kernel interface for I/O. auto: io_uring if it works, otherwise posix."
             => backend: Backend = backend();
         "system.logging.level", choice(
                 "info",
                 &["trace", "debug", "info", "warn", "error", "off"],
                 &[("none", "off"), ("warning", "warn")]
             ), IGGY_RELOADED,
-            "Least important level that is written.";
+            "Lowest level of events that are written.";
         "system.logging.format", choice("auto", &["auto", "json", "console"], &[]), OURS,
-            "Form of a line; auto is console on a terminal, JSON elsewhere.";
+            "Format of a line. auto: console on a terminal, otherwise JSON.";
         "tcp.enabled", boolean(true), IGGY,
-            "Whether clients may connect over TCP.";
+            "Accept clients over TCP.";
         "tcp.address", address("127.0.0.1:8090"), IGGY,
-            "Address to listen on; port 0 lets the kernel choose."
+            "Address to listen on. With port 0 the kernel chooses a free port."
             => tcp_address: SocketAddr = address();
         "http.enabled", boolean(false), IGGY,
-            "Whether to serve HTTP; not built yet, so it only warns.";
+            "Serve HTTP. Not built yet: true only causes a warning.";
         "http.address", address("127.0.0.1:3000"), IGGY,
             "Address to listen on.";
         "quic.enabled", boolean(false), IGGY,
-            "Whether to serve QUIC; not built yet, so it only warns.";
+            "Serve QUIC. Not built yet: true only causes a warning.";
         "quic.address", address("127.0.0.1:8080"), IGGY,
             "Address to listen on.";
         "websocket.enabled", boolean(false), IGGY,
-            "Whether to serve WebSocket; not built yet, so it only warns.";
+            "Serve WebSocket. Not built yet: true only causes a warning.";
         "websocket.address", address("127.0.0.1:8092"), IGGY,
             "Address to listen on.";
         "connections.max", count(20_480, 16, 1_000_000, "connections"), OURS,
-            "Open client connections; at the limit a new one is turned away.";
+            "Maximum client connections. A further one is closed at once.";
         "connections.unauthenticated_max", count(4_096, 8, 1_000_000, "connections"), OURS,
-            "Connections that have not logged in; beyond it the oldest of them is closed."
+            "Maximum connections that have not logged in. A further one closes the oldest of them."
             => strangers_max: usize = number(1);
         "connections.frame_timeout", duration(10 * SECOND, 100, 600 * SECOND), OURS,
-            "How long a started frame may take, besides one second for each KiB of it."
+            "Time allowed to receive one request: this, plus one second per KiB."
             => frame_time: Duration = millis(1);
         "connections.send_timeout", duration(30 * SECOND, 100, HOUR), OURS,
-            "Time in which a client must take a byte of a reply, or its connection is closed; at most 2 s while \
-            polls of other clients wait for memory."
+            "A connection is closed if its client reads no byte of a reply for this time (at most 2 s \
+            while polls of other clients wait for memory)."
             => send_timeout: Duration = millis(1);
         "connections.accept_backlog", count(4_096, 1, 65_535, "connections"), OURS,
-            "Connections the kernel holds before they are accepted."
+            "Connections that the kernel queues until the server accepts them."
             => accept_backlog: u32 = number(1);
         "memory.budget", size(0, 0, 16 * TIB), OURS,
-            "Memory for caches, replies, unflushed messages and arriving requests, all shards together; 0 is a \
-            quarter of what the machine and its control groups allow, at most 4 GiB.";
+            "Memory for caches, replies, unflushed messages and arriving requests, all shards together. \
+            0: a quarter of the memory that the machine and its control groups allow, at most 4 GiB.";
         "message_bus.max_message_size", size(64 * MIB, MIB, 64 * MIB), IGGY,
-            "Largest frame a client may send."
+            "Largest request of a client. Fixed when the data directory is created."
             => frame_bytes_max: u32 = number(HEADER_SIZE);
         "metadata.clients_table_max", count(16_384, 2, 65_536, "sessions"), IGGY,
-            "Logged-in sessions the server remembers."
+            "Maximum logged-in sessions. Fixed when the data directory is created."
             => sessions_max: usize = number(1);
         "storage.journal.files_max", count(8, 5, 1_024, "files"), OURS,
-            "Files the journal of a shard may use for messages; with more, bursts wait less for slow disks."
+            "Maximum journal files per shard for messages. More files absorb longer bursts on a slow disk."
             => journal_files_max: u32 = number(JOURNAL_FILES_MIN);
         "data_maintenance.messages.cleaner_enabled", boolean(true), IGGY,
-            "Whether messages go by themselves when their topic says so.";
+            "Delete messages that exceed their topic's message_expiry or max_topic_size.";
         "data_maintenance.messages.interval", duration(60 * SECOND, 100, DAY), IGGY,
-            "How long after messages came, or were looked at, a partition is looked at.";
+            "Interval between retention checks of a partition.";
         "partition.consumer_idle_after", consumer_idle("24h"), OURS,
-            "How long after it was seen a consumer keeps what it has not read from going; all is for ever, none \
-            not at all."
+            "Retention keeps messages that a consumer has not read, for this long after the consumer was \
+            last seen. all: as long as its offset is stored. none: never."
             => consumer_hold: ConsumerHold = hold();
         "partition.consumer_offsets_max", count(4_096, 1, 65_536, "consumers"), IGGY,
-            "Consumers of one partition whose offsets are kept; fixed when the data folder is founded."
+            "Maximum consumers per partition with a stored offset. Fixed when the data directory is created."
             => consumer_offsets_max: u32 = number(1);
         "partition.unflushed_bytes_max", size(64 * MIB, MIB, 16 * GIB), OURS,
-            "Messages of each shard that are in the journal and not in a segment yet. Above it, sends are \
-            rejected with status 58 and clients retry. At most a quarter of the memory budget.";
+            "Maximum bytes per shard in the journal but not yet in segments. Above it, sends are rejected \
+            with status 58 and clients retry. At most a quarter of the memory budget.";
         "poll.reply_bytes_max", size(128 * MIB, 64 * KIB, 128 * MIB), OURS,
-            "Bytes of one poll reply. A single larger message is still returned. A quarter of the part for \
-            replies in the memory budget bounds it, too. Clients not built on Iggy's Rust SDK get 64 MiB at \
-            most."
+            "Maximum bytes of one poll reply. A single larger message is still returned. Never above a \
+            quarter of the part for replies in the memory budget, nor above 64 MiB for clients not built \
+            on Iggy's Rust SDK."
             => poll_reply_bytes_max: usize = number(1);
         "poll.cache_bytes_max", size(512 * MIB, 0, TIB), OURS,
-            "Memory for recently sent and polled messages, all shards together; at most three sixteenths of the \
-            memory budget. Messages that nobody polled for a minute are dropped.";
+            "Memory for recent messages, all shards together; at most three sixteenths of the memory \
+            budget. Messages not polled for a minute are dropped from it.";
         "cluster.enabled", boolean(false), IGGY,
-            "Whether this node is one of several; refused until it is built.";
+            "Run this node in a cluster. Not built yet: true is refused.";
         "cluster.name", text("single-node"), IGGY,
-            "Name that clients are told when they ask for the cluster."
+            "Name of the cluster in its description for clients."
             => cluster_name: String = text();
         // A healthy control plane is heard of once a second, and looked at twice.
         "control_plane.stall_dump", duration(5 * SECOND, 2 * SECOND, HOUR), OURS,
-            "Standstill after which the Python stacks are written to standard error."
+            "If the Python control plane is blocked this long, write its stack traces to stderr."
             => stall_dump: Duration = millis(1);
         "control_plane.stall_max", duration(60 * SECOND, SECOND, HOUR), OURS,
-            "Standstill after which the systemd watchdog is no longer fed."
+            "If the control plane is blocked this long, stop feeding the watchdog, so that systemd restarts the server."
             => stall_max: Duration = millis(1);
         "auth.login_queue_max", count(256, 1, 65_536, "logins"), OURS,
-            "Logins waiting for a password hash; beyond it a client is told to try again.";
+            "Maximum logins that wait for a password hash. A further one is rejected, and the client retries.";
         "auth.verified_cache_max", count(1_024, 1, 65_536, "credentials"), OURS,
-            "Verified credentials remembered, so that a storm of the same logins costs one hash.";
+            "Maximum cached credentials, so that many logins of the same user cost one hash.";
         "audit.path", text("none"), OURS,
-            "Audit file, relative to the working directory unless absolute; none writes none.";
+            "Audit file, relative to the working directory unless absolute. none: no audit file.";
         "observe.enabled", boolean(true), OURS,
-            "Whether to serve /metrics, /live and /ready.";
+            "Serve /metrics, /live and /ready.";
         "observe.address", address("127.0.0.1:9464"), OURS,
-            "Loopback address to listen on; port 0 lets the kernel choose. If only the default is in use, the \
-            server takes a free port and logs it; an address that is set here must be free.";
+            "Loopback address to listen on. With port 0 the kernel chooses a free port. If this is not \
+            set and the default is in use, the server takes a free port and logs it; an address that is \
+            set must be free.";
         "leases.enabled", boolean(true), OURS,
-            "Whether to listen on control.sock in the folder of the running process.";
+            "Listen on control.sock in system.runtime.path.";
         "leases.group", text("none"), OURS,
-            "System group whose members may ask besides the server's user; none for nobody.";
+            "Unix group that may use the socket and read leases, like the server's user. none: no group.";
         "leases.ttl_max", duration(DAY, SECOND, 30 * DAY), OURS,
-            "How long a lease may last unless it is renewed.";
+            "Maximum time of a lease until it is renewed.";
         "leases.count_max", count(64, 1, 4_096, "leases"), OURS,
-            "Leases there may be at a time.";
+            "Maximum number of leases.";
         "leases.bytes_max", size(TIB, MIB, 1048576 * TIB), OURS,
-            "Bytes that leases may hold, which retention and purge do not give back before they end.";
+            "Maximum bytes pinned by leases. Retention and purge cannot free them until the lease ends.";
         "leases.cut_timeout", duration(60 * SECOND, SECOND, HOUR), OURS,
-            "How long the shards may take to write out what a lease shall hold.";
+            "Time allowed for the shards to write a lease's messages to segments.";
     }
     given {
         shard_cpus: Vec<Option<usize>> = shards(SHARDS_MAX), "-",
-            "CPU of each shard; none leaves a shard to the scheduler. Its length is the number of shards.";
+            "CPU of each shard; none: not pinned. Its length is the number of shards.";
         connections_max: usize = number(1), "16",
-            "Connections of the process, as far as descriptors allow.";
+            "Maximum connections of the process, limited by file descriptors.";
         logins_max: usize = number(1), "16",
-            "Logins that wait for a verdict.";
+            "Maximum logins that wait for a verdict.";
         retention_period: Duration = millis(0), "60000",
-            "Interval between two looks at a partition; zero lets no messages expire.";
+            "Interval between retention checks of a partition; zero: no message expires.";
         notify_socket: String = text(), "",
             "Notification socket of systemd, empty without one.";
         watchdog_us: u64 = number(0), "0",
-            "Microseconds in which systemd expects a sign of life, zero if it does not watch.";
+            "Microseconds in which systemd expects a notification, zero without a watchdog.";
         data_directory: PathBuf = path(), "data",
-            "Folder of everything that is to last.";
+            "Data directory.";
         direct_io: bool = truth(), "false",
-            "Whether files there may bypass the page cache.";
+            "Files of the data directory may bypass the page cache.";
         poll_cache_bytes_max: usize = number(0), "1048576",
-            "Memory of a shard for batches that polls may ask for.";
+            "Memory of a shard for cached batches.";
         poll_reads_bytes_max: usize = number(1), "1048576",
-            "Memory of a shard for what polls under way have read.";
+            "Memory of a shard for batches that current polls have read.";
         replies_bytes_max: usize = number(1), "1048576",
-            "Memory of a shard for replies that clients have not taken.";
+            "Memory of a shard for replies that clients have not read.";
         unflushed_bytes_max: usize = number(1), "1048576",
-            "Memory of a shard for messages that are in no segment yet.";
+            "Memory of a shard for messages not yet in segments.";
         connections_bytes_max: usize = number(1), "1048576",
             "Memory of a shard for long requests that are arriving.";
         spares_bytes_max: usize = number(0), "1048576",
             "Memory of a shard for spare buffers.";
         crash_file: PathBuf = path(), "last_crash.json",
-            "File in which the reason of a crash is left.";
+            "File for the reason of a crash.";
     }
 }

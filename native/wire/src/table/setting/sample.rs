@@ -32,7 +32,7 @@ fn default(row: &EngineValueRow) -> String {
         | SettingKind::Path(text)
         | SettingKind::Text(text)
         | SettingKind::Choice { default: text, .. } => text.to_owned(),
-        // As long as offsets are stored: what the word for a duration comes to, the control plane works out.
+        // As long as offsets are stored; the control plane computes the value of a duration.
         SettingKind::ConsumerIdle(_) => "all".to_owned(),
         SettingKind::Cpus(_) => unreachable!("processors are chosen by the control plane"),
     }

@@ -376,7 +376,7 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
                 Err(refusal) => return Step::Refuse(refusal.into()),
             }
         }
-        // Everything up to there may have been dropped since the poll began.
+        // All messages up to `until` may have been deleted since the poll began.
         let is_dropped = self.partition(polling.poll.group).is_none_or(|state| state.first_offset > until);
         if polling.selection.is_full() || polling.selection.next() > until || is_dropped {
             return Step::End;

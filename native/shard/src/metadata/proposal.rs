@@ -1,4 +1,4 @@
-//! Operations that the control plane itself wants in the metadata's log.
+//! Operations that the control plane itself adds to the metadata log.
 
 use ng_wire::replica::{Level, LogOperation};
 use ng_wire::table::operation::Operation;
@@ -6,11 +6,11 @@ use ng_wire::table::operation::Operation;
 use ng_replication::LogRequest;
 use ng_replication::owner::METADATA;
 
-/// Who no session is bound to, and the log answers nobody for.
+/// Client id of the cluster. No session has it, and the log sends no answer for it.
 const CLUSTER: u128 = 0;
 
-/// What the log is asked for by a `PROPOSE` record with this body; nothing unless it is an operation of the cluster itself.
-/// It acts as the root user.
+/// The log request for the body of a `PROPOSE` record, in the name of the root user. `None` unless the body
+/// has an operation that the cluster may propose.
 pub fn proposal(body: &[u8]) -> Option<LogRequest> {
     let (code, rest) = body.split_first()?;
     let operation = Operation::from_code(*code).filter(|operation| operation.is_proposed_by_cluster())?;

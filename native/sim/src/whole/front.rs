@@ -21,6 +21,11 @@ impl Front {
         Self { life, ..Self::default() }
     }
 
+    /// A job offers one segment in the place of several: how many bytes one has is not known any more.
+    pub(super) const fn merges(&mut self) {
+        self.life = 0;
+    }
+
     /// A client asks to delete so many segments.
     pub(super) fn delete(&mut self, count: u32) {
         self.deleted += u64::from(count);

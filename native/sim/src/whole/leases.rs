@@ -48,7 +48,6 @@ enum LeaseOrder {
 /// What clients knew of a partition when a cut of it was ordered.
 #[derive(Clone, Copy, Debug)]
 struct KnownExtent {
-    begins_at: u64,
     readable_to: Option<u64>,
 }
 
@@ -220,8 +219,7 @@ impl WholeWorld {
         process.python.order(FromPython::Cut, group, token, &body);
         let partition = self.model.partition(place);
         let readable_to = partition.and_then(|partition| partition.readable_to);
-        let begins_at = partition.map_or(0, |partition| partition.front.first);
-        let known = KnownExtent { begins_at, readable_to };
+        let known = KnownExtent { readable_to };
         let lease =
             Lease { place, group, purge_generation: 0, directory, segments: Vec::new(), rewritten: 0 };
         leases.waiting.insert(token, LeaseOrder::Cut { lease, known, entries: Vec::new() });
@@ -261,6 +259,7 @@ impl WholeWorld {
         process.python.order(FromPython::Adopt, group, token, &body);
         if let Some(partition) = model.partition_mut(place) {
             partition.gaps.offer(token, gone);
+            partition.front.merges();
         }
         // Another job, or a request, may have been there before.
         let may_be_fenced = !leases.offered_to.insert(group) || self.plan.drops;
@@ -363,7 +362,8 @@ impl LeaseOrder {
 }
 
 impl KnownExtent {
-    /// A cut holds everything that was acknowledged before it was ordered, but for what may have gone.
+    /// A cut holds everything that was acknowledged before it was ordered, but for what may have gone. It has whole
+    /// segments: the first of them may begin before what is left.
     fn check(
         self,
         place: Place,
@@ -374,9 +374,6 @@ impl KnownExtent {
         model.learn_all("a cut", place, messages, false)?;
         let behind = last_offset.map_or(0, |last| last + 1);
         let first = messages.first().map_or(behind, |(offset, _)| *offset);
-        if !messages.is_empty() && first < self.begins_at {
-            return Err(format!("offset {first} was gone, and is in a cut"));
-        }
         let Some(readable_to) = self.readable_to else { return Ok(()) };
         if behind <= readable_to {
             return Err(format!("a cut ends before {behind}, and {readable_to} could be read"));

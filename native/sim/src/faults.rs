@@ -62,7 +62,7 @@ impl World {
             // Part of the weather, all the time.
             Fault::Loss | Fault::Duplication | Fault::Reordering => {}
             // Of whole nodes and their clients.
-            Fault::Stop | Fault::Reset | Fault::Garbage | Fault::SlowReader => {}
+            Fault::Stop | Fault::Reset | Fault::Garbage | Fault::SlowReader | Fault::SlowDisk => {}
             Fault::Cut => self.cut(victim, until),
             Fault::Kill => self.fell(victim, false, until),
             Fault::PowerCut if self.random.below(4) == 0 => self.black_out(until),

@@ -51,11 +51,13 @@ pub enum Fault {
     Garbage,
     /// A client reads nothing for a while.
     SlowReader,
+    /// The disk is slow, and stands still for a while.
+    SlowDisk,
 }
 
 impl Fault {
     /// Every kind that a whole node has.
-    pub const OF_WHOLE: [Self; 13] = [
+    pub const OF_WHOLE: [Self; 14] = [
         Self::Kill,
         Self::PowerCut,
         Self::Pause,
@@ -69,6 +71,7 @@ impl Fault {
         Self::Reset,
         Self::Garbage,
         Self::SlowReader,
+        Self::SlowDisk,
     ];
 
     /// Every kind that the logs of nodes have.
@@ -274,12 +277,16 @@ impl Plan {
     fn made_whole(self) -> Self {
         let mut random = Random::new(self.seed ^ 0x6f6e_6520_6e6f_6465);
         let likelihood = 1 + random.below(7);
-        let mut faults: Vec<Fault> =
-            Fault::OF_WHOLE.into_iter().filter(|_| random.below(8) < likelihood).collect();
+        let others = Fault::OF_WHOLE.into_iter().filter(|fault| *fault != Fault::SlowDisk);
+        let mut faults: Vec<Fault> = others.filter(|_| random.below(8) < likelihood).collect();
         if random.below(16) == 0 {
             faults.clear();
         }
         let stormy = self.made_stormy();
+        // From a seed of its own: worlds with a quick disk are what they were.
+        if Random::new(stormy.seed ^ 0x736c_6f77).below(3) == 0 {
+            faults.push(Fault::SlowDisk);
+        }
         let producers = usize::try_from(log_uniform(&mut random, 1, 16)).unwrap_or(1);
         let registrants = usize::try_from(log_uniform(&mut random, 1, 4)).unwrap_or(1);
         Self {
@@ -291,7 +298,7 @@ impl Plan {
             end: stormy.healed.min(3_000) + 1_500,
             faults,
             leases: Random::new(stormy.seed ^ 0x6c65_6173_6573).flip(),
-            damage: Vec::new(),
+            damage: stormy.damage_of_whole(),
             bad_disk: None,
             ..stormy
         }
@@ -301,6 +308,14 @@ impl Plan {
     fn drawn_damage(&self) -> Vec<Damage> {
         let mut random = Random::new(self.seed ^ 0x6461_6d61_6765_7321);
         let is_damaged = self.nodes() == 1 && random.flip();
+        let likelihood = 1 + random.below(8);
+        Damage::ALL.into_iter().filter(|_| random.below(8) < likelihood && is_damaged).collect()
+    }
+
+    /// In every fourth whole node a file is damaged before the last start.
+    fn damage_of_whole(&self) -> Vec<Damage> {
+        let mut random = Random::new(self.seed ^ 0x7370_6f69_6c74);
+        let is_damaged = random.below(4) == 0;
         let likelihood = 1 + random.below(8);
         Damage::ALL.into_iter().filter(|_| random.below(8) < likelihood && is_damaged).collect()
     }

@@ -189,7 +189,8 @@ impl Summary {
         self.worlds += 1;
         self.aimed += u64::from(!tally.taken.is_empty());
         self.tally.add(tally);
-        for fault in plan.faults.iter().filter(|_| plan.damage.is_empty()) {
+        let has_faults = plan.damage.is_empty() || plan.draw == Draw::Whole;
+        for fault in plan.faults.iter().filter(|_| has_faults) {
             *self.faults.entry(*fault).or_default() += 1;
         }
         match lived {

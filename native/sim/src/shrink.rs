@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::plan::Plan;
+use crate::plan::{Draw, Plan};
 use crate::replay::command;
 use crate::run::{Failure, live};
 
@@ -114,6 +114,9 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
     if plan.damage.len() > 1 {
         plans.extend(plan.damage.iter().map(|damage| Plan { damage: vec![*damage], ..plan.clone() }));
     }
+    if plan.draw == Draw::Whole && !plan.damage.is_empty() {
+        plans.push(Plan { damage: Vec::new(), ..plan.clone() });
+    }
     if plan.drops {
         plans.push(Plan { drops: false, ..plan.clone() });
     }
@@ -140,7 +143,7 @@ fn simpler(plan: &Plan) -> Vec<Plan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Draw, Fault};
+    use crate::plan::Fault;
 
     /// A world that cannot be: whichever fault comes first looks for a node and finds none.
     fn failing() -> Failure {

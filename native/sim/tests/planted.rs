@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use ng_sim::damage::Damage;
-use ng_sim::plan::Fault::{self, Cut, FullDisk, Kill, Loss, PowerCut, Reordering, Rot, Wipe, WriteError};
+use ng_sim::plan::Fault::{
+    self, Cut, FullDisk, Kill, Loss, PowerCut, Reordering, Rot, SlowDisk, Wipe, WriteError,
+};
 use ng_sim::plan::{Draw, Plan};
 use ng_sim::plants::Plant;
 use ng_sim::replay::command;
@@ -80,7 +82,8 @@ impl Found {
                 matches!(self.plant, Plant::KeptOffsets | Plant::GreedyTruncation | Plant::EagerExpiry);
             let is_in_leases = matches!(self.plant, Plant::EarlyCut | Plant::CachedInputs);
             let (drops, leases) = (drawn.drops && is_in_drops, drawn.leases && is_in_leases);
-            return Plan { drops, leases, ..drawn };
+            let faults = drawn.faults.iter().copied().filter(|fault| *fault != SlowDisk).collect();
+            return Plan { drops, leases, faults, damage: Vec::new(), ..drawn };
         }
         let Some(stage) = self.stage else {
             return Plan { drops: false, ..Plan::draw(Draw::Calm, seed, None) };

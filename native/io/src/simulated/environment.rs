@@ -79,6 +79,18 @@ impl SimulatedEnvironment {
         self.lock().disk.capacity = bytes;
     }
 
+    /// Sets how many nanoseconds an operation takes at most, from now on. A quick disk takes 400 us.
+    pub fn set_latency_max(&self, nanos: u64) {
+        self.lock().latency_max = nanos.max(1);
+    }
+
+    /// Lets the disk stand still until a moment, in nanoseconds on the machine's clock: what is asked of it from now on ends
+    /// later.
+    pub fn stall_disk(&self, until: u64) {
+        let machine = &mut *self.lock();
+        machine.stalled_until = machine.stalled_until.max(until);
+    }
+
     /// Begins to keep the changes of the disk for [`SimulatedEnvironment::take_changes`].
     pub fn watch(&self) {
         self.lock().watch.begin();

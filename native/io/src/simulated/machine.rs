@@ -20,8 +20,8 @@ use crate::error::IoError;
 use crate::file::FileOptions;
 use crate::table::Table;
 
-/// The longest that an operation takes, in nanoseconds.
-const LATENCY_MAX: u64 = 400_000;
+/// The longest that an operation takes on a quick disk, in nanoseconds.
+pub(super) const LATENCY_MAX: u64 = 400_000;
 
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -29,6 +29,10 @@ pub(super) struct Machine {
     pub(super) wall_offset: i64,
     pub(super) disk: Disk,
     pub(super) faults: Faults,
+    /// The longest that an operation takes, in nanoseconds.
+    pub(super) latency_max: u64,
+    /// No operation ends before then.
+    pub(super) stalled_until: u64,
     /// Counts the processes that have run here.
     pub(super) process: u64,
     pub(super) trace: u64,
@@ -65,6 +69,8 @@ impl Machine {
             wall_offset: 0,
             disk: Disk::empty(u64::MAX),
             faults: Faults::default(),
+            latency_max: LATENCY_MAX,
+            stalled_until: 0,
             process: 1,
             trace: 0,
             random: Random::new(seed),
@@ -135,7 +141,8 @@ impl Machine {
             file.references += 1;
             covered = self.disk.content(file.node).map_or(0, |content| content.completed());
         }
-        let ends = self.clock.now() + 1 + self.random.below(LATENCY_MAX);
+        let begins = self.clock.now().max(self.stalled_until);
+        let ends = begins + 1 + self.random.below(self.latency_max);
         let number = self.submitted;
         self.queues[queue].push(Reverse(Flight { ends, number, token, operation, open, covered, refused }));
     }

@@ -8,12 +8,12 @@ use ng_storage::store::plan::{Plan, PlanResult, Step, replace};
 use ng_storage::store::shell::PlanShell;
 
 /// Files with their bytes.
-pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
+pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 const LIMITS: DriverLimits = DriverLimits { operations_max: 8, handles_max: 8 };
 
 /// Every file as it is now.
-pub(super) fn files_of(environment: &SimulatedEnvironment) -> Files {
+pub(crate) fn files_of(environment: &SimulatedEnvironment) -> Files {
     let names = environment.file_names().into_iter();
     names
         .filter_map(|name| Some((environment.file_bytes(&name)?, name)))
@@ -34,7 +34,7 @@ pub(super) fn put(environment: &SimulatedEnvironment, path: &Path, bytes: Option
 }
 
 /// Makes all files what they were at a moment.
-pub(super) fn restore(environment: &SimulatedEnvironment, files: &Files) {
+pub(crate) fn restore(environment: &SimulatedEnvironment, files: &Files) {
     for name in environment.file_names() {
         if !files.contains_key(&name) {
             put(environment, &name, None);

@@ -38,28 +38,28 @@ const DRAWS: u32 = 50;
 
 /// What was done.
 #[derive(Debug)]
-pub(super) struct Done {
-    pub(super) file_kind: FileKind,
-    pub(super) damage: Damage,
+pub(crate) struct Done {
+    pub(crate) file_kind: FileKind,
+    pub(crate) damage: Damage,
     /// The files that are not what they were.
-    pub(super) touched: Vec<PathBuf>,
+    pub(crate) touched: Vec<PathBuf>,
 }
 
 /// Where faults are drawn from.
 #[derive(Debug)]
-pub(super) struct Choice<'a> {
-    pub(super) damages: &'a [Damage],
+pub(crate) struct Choice<'a> {
+    pub(crate) damages: &'a [Damage],
     /// The files as they are.
-    pub(super) files: &'a Files,
+    pub(crate) files: &'a Files,
     /// The files of an earlier moment.
-    pub(super) older: &'a Files,
+    pub(crate) older: &'a Files,
     /// Whether the last stop was orderly.
-    pub(super) orderly: bool,
+    pub(crate) orderly: bool,
 }
 
 impl Choice<'_> {
     /// Damages a file; none if no file can have any of the faults.
-    pub(super) fn damage(&self, environment: &SimulatedEnvironment, random: &mut Random) -> Option<Done> {
+    pub(crate) fn damage(&self, environment: &SimulatedEnvironment, random: &mut Random) -> Option<Done> {
         for _ in 0..DRAWS {
             let file_kind = *pick(random, &FileKind::ALL)?;
             let of_kind: Vec<&PathBuf> =

@@ -13,5 +13,6 @@ pub use fault::Damage;
 pub use file_kind::FileKind;
 pub use world::{Cell, Ending};
 
-pub(crate) use disk::perform;
+pub(crate) use disk::{Files, files_of, perform, restore};
+pub(crate) use fault::{Choice, Done};
 pub(crate) use world::DamageWorld;

@@ -262,6 +262,9 @@ impl Asked {
             | ErrorCode::PartitionNotFound => !must_exist,
             // The offset that it names was purged.
             ErrorCode::InvalidOffset => !must_exist && matches!(self, Self::Store { .. }),
+            ErrorCode::InvalidBatchChecksum
+            | ErrorCode::InvalidMessageChecksum
+            | ErrorCode::CannotReadMessage => self.is_excused(model),
             ErrorCode::ConsumerOffsetNotFound => match self {
                 Self::DeleteOffset { before, .. } => !must_exist || before.live.is_none(),
                 _ => false,
@@ -269,6 +272,17 @@ impl Asked {
             _ => false,
         };
         if may_be { Ok(()) } else { Err(format!("{self:?} is refused: {error:?}")) }
+    }
+
+    /// A poll is refused as damaged: whether a damaged file may be what it reads.
+    fn is_excused(&self, model: &mut Model) -> bool {
+        let Self::Poll(Poll { place, .. }) = self else { return false };
+        let is_excused = model.excused.contains(place);
+        if is_excused {
+            model.refused.insert(*place);
+            model.poll_is_refused = true;
+        }
+        is_excused
     }
 
     /// A change was refused: not taken, or nobody knows.

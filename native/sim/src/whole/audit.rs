@@ -100,6 +100,11 @@ fn read_place(world: &mut WholeWorld, number: usize, place: Place) -> Result<(),
     {
         world.model.read_to = next;
         ask(world, number, &poll(world, place, From::Offset(next)))?;
+        if std::mem::take(&mut world.model.poll_is_refused) {
+            let Some(known) = world.model.known_from(place, next + 1) else { break };
+            next = known;
+            continue;
+        }
         let reached = world.model.read_to.max(begins_at(world, place));
         if reached == next {
             // Rewritten segments have left out all that followed.
@@ -147,7 +152,7 @@ fn ask(world: &mut WholeWorld, number: usize, asked: &Asked) -> Result<(), Verdi
         let done = world.model.done;
         world.ask(number, asked.clone());
         world.until(bound, |world| world.clients[number].pending.is_empty())?;
-        if world.model.done > done {
+        if world.model.done > done || world.model.poll_is_refused {
             return Ok(());
         }
         if world.now >= bound || !world.clients[number].has_session() {

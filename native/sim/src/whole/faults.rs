@@ -4,6 +4,7 @@ use ng_io::Environment as _;
 use ng_io::simulated::Faults as DiskFaults;
 
 use super::world::{Happening, WholeWorld};
+use crate::damage::files_of;
 use crate::judges::Verdict;
 use crate::node::MILLI;
 use crate::plan::Fault;
@@ -13,6 +14,9 @@ const STALL: u64 = 4_000;
 
 /// Milliseconds that a shard, or all of them, stand still at most.
 const PAUSE: u64 = 300;
+
+/// Milliseconds that a slow disk stands still at most.
+const STALLED_DISK: u64 = 300;
 
 /// Bytes that a full disk leaves free.
 const SPARE: u64 = 4 << 10;
@@ -69,6 +73,9 @@ impl WholeWorld {
     /// Everything is as it should be from now on.
     pub(super) fn heal(&mut self) {
         self.tell(|| "everything heals".to_owned());
+        if !self.plan.damage.is_empty() {
+            self.older = files_of(&self.environment);
+        }
         self.environment.set_capacity(u64::MAX);
         self.environment.set_faults(DiskFaults::default());
         (self.disk_is_full, self.disk_fails) = (false, false);
@@ -125,6 +132,10 @@ impl WholeWorld {
                 self.environment.set_capacity(lengths.sum::<u64>() + SPARE);
                 self.disk_is_full = true;
                 self.at(until, Happening::Room);
+            }
+            Fault::SlowDisk => {
+                let until = self.now + self.random.below(STALLED_DISK * MILLI);
+                self.environment.stall_disk(until);
             }
             Fault::StalledApply => {
                 let until = self.now + self.random.below(STALL * MILLI);

@@ -8,6 +8,7 @@
 mod asked;
 mod audit;
 mod client;
+mod damage;
 mod faults;
 mod front;
 mod gaps;

@@ -100,6 +100,12 @@ pub(super) struct Model {
     /// The offset behind the last message that a poll brought.
     pub(super) read_to: u64,
     pub(super) reached: Reached,
+    /// Partitions with damaged files: polls of them may be refused as damaged.
+    pub(super) excused: BTreeSet<Place>,
+    /// Those of which a poll was refused for that.
+    pub(super) refused: BTreeSet<Place>,
+    /// The last poll was.
+    pub(super) poll_is_refused: bool,
 }
 
 /// A message as a client sent it.
@@ -258,6 +264,11 @@ impl Model {
                 })
             })
             .collect()
+    }
+
+    /// The first offset of a message that is known from an offset on.
+    pub(super) fn known_from(&self, place: Place, offset: u64) -> Option<u64> {
+        self.partition(place)?.messages.range(offset..).next().map(|(offset, _)| *offset)
     }
 
     /// The partition of a place, if it is still that one.

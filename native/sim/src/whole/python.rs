@@ -8,6 +8,7 @@ use ng_io::{Environment as _, SimulatedEnvironment};
 use ng_replication::owner::owner;
 use ng_shard::port::{Port, SubmitError};
 use ng_wire::primitive::{put_str32, put_u32, put_u64};
+use ng_wire::table::event::Event;
 use ng_wire::table::record::{FromPython, ToPython};
 
 use super::metadata::Metadata;
@@ -48,6 +49,8 @@ pub(super) struct Python {
     capacity: u64,
     /// What shards said of cuts and adoptions: kind, token, body.
     pub(super) told: Vec<(ToPython, u64, Vec<u8>)>,
+    /// Groups of which the node has said that messages are damaged.
+    pub(super) damaged: BTreeSet<u64>,
 }
 
 impl Python {
@@ -69,6 +72,7 @@ impl Python {
             random,
             capacity: 1 << 30,
             told: Vec::new(),
+            damaged: BTreeSet::new(),
         }
     }
 
@@ -158,10 +162,20 @@ impl Python {
             ToPython::Stopped => self.stopped = Some(record.body == [1]),
             ToPython::Started => self.tell_figures(),
             ToPython::Cut | ToPython::Adopted => self.told.push((kind, record.token, record.body.to_vec())),
-            ToPython::Progress | ToPython::NativeEvent => {}
+            ToPython::NativeEvent => self.take_event(record.body),
+            ToPython::Progress => {}
             other => return Err(format!("a record of kind {other:?}")),
         }
         Ok(())
+    }
+
+    fn take_event(&mut self, body: &[u8]) {
+        let code = body.first_chunk().map(|bytes| u16::from_le_bytes(*bytes));
+        let group = body.get(2..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
+        let of_damage = [Event::MessagesDamaged, Event::MessagesFenced];
+        if of_damage.iter().any(|event| code == Some(event.code())) {
+            self.damaged.extend(group);
+        }
     }
 
     fn answer_logins(&mut self, now: u64) {

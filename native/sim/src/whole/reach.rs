@@ -37,11 +37,13 @@ pub enum Reach {
     Adopted,
     /// Segments had gone, or been replaced, when one was offered for them.
     AdoptionFenced,
+    /// A file was damaged between two starts.
+    FileDamaged,
 }
 
 impl Reach {
     /// Everything.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::TopicDeleted,
         Self::PartitionsDeleted,
         Self::TopicPurged,
@@ -58,6 +60,7 @@ impl Reach {
         Self::LeaseChecked,
         Self::Adopted,
         Self::AdoptionFenced,
+        Self::FileDamaged,
     ];
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ng_io::simulated::{Faults, Random, SimulatedClock};
 use ng_io::{Environment as _, SimulatedEnvironment};
+use ng_shard::ending::Ending;
 
 use super::asked::Asked;
 use super::audit;
@@ -14,9 +15,11 @@ use super::model::Model;
 use super::process::{Fault as End, Process, stop_bound};
 use super::reach::Reached;
 use super::sizes::{Sizes, server};
+use crate::conditions::log_uniform;
+use crate::damage::Files;
 use crate::judges::Verdict;
 use crate::node::MILLI;
-use crate::plan::Plan;
+use crate::plan::{Fault, Plan};
 use crate::story::Story;
 use crate::world::Outcome;
 
@@ -58,6 +61,8 @@ pub(crate) struct WholeWorld {
     /// What is to go, in a world where something goes.
     drops: Option<Random>,
     pub(super) leases: Option<Leases>,
+    /// The files of an earlier moment, where one is to be damaged.
+    pub(super) older: Files,
     pub(super) environment: SimulatedEnvironment,
     pub(super) process: Option<Process>,
     pub(super) clients: Vec<Client>,
@@ -89,6 +94,10 @@ impl WholeWorld {
         let clock = SimulatedClock::default();
         let environment = SimulatedEnvironment::on(&clock, random.next());
         environment.set_stream_weather(sizes.weather);
+        if plan.has(Fault::SlowDisk) {
+            let latency = log_uniform(&mut Random::new(plan.seed ^ 0x6c61_7465), 100_000, 5_000_000);
+            environment.set_latency_max(latency);
+        }
         let count = plan.registrants + plan.producers;
         let clients = (0..count)
             .map(|number| Client::new(number, usize::try_from(1 + random.below(8)).unwrap_or(1)))
@@ -96,6 +105,7 @@ impl WholeWorld {
         Self {
             shards: plan.shards.first().copied().unwrap_or(1),
             drops: plan.drops.then(|| Random::new(plan.seed ^ 0x6c65_7420_676f)),
+            older: Files::new(),
             leases: plan.leases.then(|| Leases::new(plan.seed)),
             plan,
             sizes,
@@ -150,17 +160,23 @@ impl WholeWorld {
         audit::run(self)?;
         audit::age(self)?;
         self.ending = true;
-        self.stop_in_order()?;
-        self.start()?;
-        audit::run(self)?;
         self.check_leases()?;
+        let damage = if self.plan.damage.is_empty() {
+            self.stop_in_order()?;
+            self.start()?;
+            audit::run(self)?;
+            self.check_leases()?;
+            None
+        } else {
+            self.damage_and_read()?
+        };
         Ok(Outcome {
             lived: self.now / MILLI,
             acknowledged: self.acknowledged,
             restarts: self.lives.saturating_sub(1),
             operations: self.acknowledged as u64,
             trace: self.environment.trace(),
-            damage: None,
+            damage,
         })
     }
 
@@ -187,6 +203,18 @@ impl WholeWorld {
 
     /// Starts the process. One that the disk refuses starts again later.
     pub(super) fn start(&mut self) -> Result<(), Verdict> {
+        let Err(ending) = self.launch() else { return self.check_leases() };
+        self.environment.kill();
+        self.tell(|| format!("it does not start: {ending}"));
+        if !self.disk_fails && !self.disk_is_full {
+            return Err(Verdict(format!("the node does not start: {ending}")));
+        }
+        let again = self.now + 100 * MILLI;
+        self.at(again, Happening::Start);
+        Ok(())
+    }
+
+    pub(super) fn launch(&mut self) -> Result<(), Ending> {
         self.lives += 1;
         self.model.lives = self.lives;
         let mut settings = self.sizes.settings.clone();
@@ -198,23 +226,10 @@ impl WholeWorld {
         let shards = self.shards;
         self.tell(|| format!("the node starts with {shards} shards"));
         let random = Random::new(self.random.next());
-        match Process::start(&self.environment, &settings, self.sizes.surroundings, random) {
-            Ok(mut process) => {
-                process.python.know_removed(std::mem::take(&mut self.removed));
-                self.process = Some(process);
-                self.check_leases()
-            }
-            Err(ending) => {
-                self.environment.kill();
-                self.tell(|| format!("it does not start: {ending}"));
-                if !self.disk_fails && !self.disk_is_full {
-                    return Err(Verdict(format!("the node does not start: {ending}")));
-                }
-                let again = self.now + 100 * MILLI;
-                self.at(again, Happening::Start);
-                Ok(())
-            }
-        }
+        let mut process = Process::start(&self.environment, &settings, self.sizes.surroundings, random)?;
+        process.python.know_removed(std::mem::take(&mut self.removed));
+        self.process = Some(process);
+        Ok(())
     }
 
     /// Ends the process.
@@ -248,7 +263,7 @@ impl WholeWorld {
     }
 
     /// Stops it in order, starts nothing afterwards.
-    fn stop_in_order(&mut self) -> Result<(), Verdict> {
+    pub(super) fn stop_in_order(&mut self) -> Result<(), Verdict> {
         self.begin_stop();
         let bound = self.stop_bound();
         self.until(bound, |world| world.process.is_none())?;

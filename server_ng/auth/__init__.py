@@ -2,6 +2,7 @@
 
 from server_ng.auth.accounts import ROOT_USER_ID, Account, Accounts
 from server_ng.auth.authenticator import Accepted, Authenticator, Busy, Refused, Verdict
+from server_ng.auth.enricher import Enricher
 from server_ng.auth.passwords import Hasher, HashesBusyError
 from server_ng.auth.root import ROOT_PASSWORD_FILE, RootUser, prepare_root
 
@@ -13,6 +14,7 @@ __all__ = [
     "Accounts",
     "Authenticator",
     "Busy",
+    "Enricher",
     "Hasher",
     "HashesBusyError",
     "Refused",

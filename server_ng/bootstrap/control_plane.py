@@ -28,12 +28,12 @@ from server_ng.metadata.deltas import encode_deltas
 from server_ng.metadata.machine import Metadata
 from server_ng.metadata.ops import SUCCESS, Op, Outcome
 from server_ng.metadata.rows import BadRowsError
-from server_ng.metadata.state import State
+from server_ng.metadata.state import FIRST_USER, State
 from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
 from server_ng.reconciler.placement import owner
 from server_ng.reconciler.task import Reconciler
-from server_ng.wire.tables import ExitStatus
+from server_ng.wire.tables import ExitStatus, Operation, ReplyKind
 
 __all__ = ["ControlPlane"]
 
@@ -50,6 +50,8 @@ class ControlPlane:
         """Done when what was found at the start is as the metadata says."""
         self.has_users = asyncio.Event()
         """Set as soon as there is a user."""
+        self.root_password_changed = asyncio.Event()
+        """Set as soon as a change of root's password was applied in this run."""
         self._shards = shards
         self._send = send
         self._audit = audit
@@ -151,6 +153,8 @@ class ControlPlane:
         self._send(encode_applied(_answer(op.number, outcome)))
         if outcome.deltas:
             self._look_for_users()
+            if op.operation == Operation.CHANGE_PASSWORD and outcome.user == FIRST_USER:
+                self.root_password_changed.set()
             self._reconciler.change(self._metadata.take_touched())
 
     def _look_for_users(self) -> None:
@@ -163,7 +167,7 @@ def _answer(number: int, outcome: Outcome) -> Applied:
         op=number,
         result=outcome.result,
         reply=outcome.reply,
-        stream=outcome.stream,
+        stream=outcome.user if outcome.reply == ReplyKind.USER else outcome.stream,
         topic=outcome.topic,
         revision=outcome.revision,
         deltas=encode_deltas(outcome.deltas),

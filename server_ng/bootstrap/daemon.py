@@ -15,7 +15,7 @@ import structlog
 import uvloop
 
 from server_ng import binding
-from server_ng.auth import Authenticator, Hasher
+from server_ng.auth import Authenticator, Enricher, Hasher
 from server_ng.auth.accounts import Accounts
 from server_ng.auth.failed_logins import FailedLogins
 from server_ng.bootstrap.auditing import Audit
@@ -26,6 +26,7 @@ from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.descriptors import require_descriptors
 from server_ng.bootstrap.endpoints import forget_endpoints, write_endpoints
 from server_ng.bootstrap.engine_settings import LAST_CRASH_NAME
+from server_ng.bootstrap.enriching import Enriching
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.figures import host_record, host_samples, native_samples
 from server_ng.bootstrap.leasing import Leasing
@@ -42,6 +43,7 @@ from server_ng.engine import Pump, StartFailedError
 from server_ng.engine.records import (
     Adopted,
     Cut,
+    Enrich,
     Login,
     NativeEvent,
     Progress,
@@ -212,6 +214,8 @@ class _Daemon:
             settings.auth.verified_cache_max,
         )
         self._logins = Logins(authenticator, self._audit, self._pump.send, self._tasks.spawn)
+        enricher = Enricher(lambda: self._control_plane.state, self._hasher)
+        self._enriching = Enriching(enricher, self._pump.send, self._tasks.spawn)
         self._root = RootFounding(loaded.root, directory, self._control_plane, self._hasher, self._pump.send)
         self._leasing = self._leasing_of(opened)
         self._observe = self._observe_server(opened)
@@ -291,6 +295,7 @@ class _Daemon:
             return
         await rooted
         self._tasks.spawn("root credential", self._root.review())
+        self._tasks.spawn("root password", self._root.forget_made_password())
         self._pump.send(encode_open_doors())
         shape = iggy_shape(self._loaded.settings, {"tcp": self._engine.tcp_address}, self._shards)
         write_endpoints(self._directory.runtime_path, self._addresses(), shape, self._runtime_files)
@@ -324,6 +329,8 @@ class _Daemon:
         match record:
             case Login():
                 self._logins.take(record)
+            case Enrich():
+                self._enriching.take(record)
             case NativeEvent():
                 self._log_event(record)
             case Cut() | Adopted():

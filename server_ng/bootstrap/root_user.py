@@ -15,8 +15,8 @@ from server_ng.bootstrap.data_directory import DataDirectory
 from server_ng.bootstrap.errors import StartError
 from server_ng.config.root_credential import RootCredential
 from server_ng.engine.records import encode_proposal
-from server_ng.wire.requests import CreateRoot
 from server_ng.wire.tables import Operation
+from server_ng.wire.user_requests import CreateRoot
 
 __all__ = ["RootFounding"]
 
@@ -87,3 +87,11 @@ class RootFounding:
         except (Argon2Error, HashesBusyError):
             # Nobody can tell now, and a warning may be wrong.
             return True
+
+    async def forget_made_password(self) -> None:
+        """Deletes the file with a made password as soon as another password counts."""
+        await self._control_plane.root_password_changed.wait()
+        try:
+            self._file.unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("root_password_file_left", path=str(self._file), reason=error.strerror)

@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from server_ng.metadata.ops import Op
-from server_ng.metadata.rights import ALL_PERMISSIONS, Rights, Target
+from server_ng.metadata.rights import Target
 from server_ng.metadata.state import State, Stream, Topic
 from server_ng.wire.identifiers import Identifier
 from server_ng.wire.refusals import RefusedError
 from server_ng.wire.tables import COMMANDS, ErrorCode, Requirement
 
 __all__ = ["authorize", "stream_of", "topic_of"]
-
-_RIGHTS: Final[Mapping[int, Rights]] = {0: Rights.compile(ALL_PERMISSIONS)}
-"""The rights of each user: until there are rows of users, root is the only one."""
 
 _REQUIREMENTS: Final[Mapping[int, Requirement]] = {
     row.operation: row.requirement for row in COMMANDS if row.plane == "metadata"
@@ -37,8 +34,8 @@ def topic_of(state: State, stream: Identifier, topic: Identifier) -> tuple[Strea
     return parent, found
 
 
-def authorize(op: Op, target: Target) -> None:
+def authorize(state: State, op: Op, target: Target) -> None:
     """Agrees that the sender of an op meets its requirement on a target that was found."""
-    rights = _RIGHTS.get(op.user_id)
+    rights = state.rights.get(op.user_id)
     if rights is None or not rights.meet(op.user_id, _REQUIREMENTS[op.operation], target):
         raise RefusedError(ErrorCode.UNAUTHORIZED, f"user {op.user_id} has no permission for {target}")

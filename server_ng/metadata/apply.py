@@ -8,7 +8,14 @@ from server_ng.metadata.partitions import create_partitions, delete_partitions
 from server_ng.metadata.state import State
 from server_ng.metadata.streams import create_stream, delete_stream, purge_stream, update_stream
 from server_ng.metadata.topics import create_topic, delete_topic, purge_topic, update_topic
-from server_ng.metadata.users import create_root
+from server_ng.metadata.users import (
+    create_root,
+    create_user,
+    delete_user,
+    replace_hash,
+    update_permissions,
+    update_user,
+)
 from server_ng.wire.refusals import RefusedError
 from server_ng.wire.tables import ErrorCode, Operation
 
@@ -29,6 +36,11 @@ _SERVED: Final[dict[int, Callable[[State, Op], Outcome]]] = {
     Operation.PURGE_TOPIC: purge_topic,
     Operation.CREATE_PARTITIONS: create_partitions,
     Operation.DELETE_PARTITIONS: delete_partitions,
+    Operation.CREATE_USER: create_user,
+    Operation.UPDATE_USER: update_user,
+    Operation.DELETE_USER: delete_user,
+    Operation.CHANGE_PASSWORD: replace_hash,
+    Operation.UPDATE_PERMISSIONS: update_permissions,
 }
 
 

@@ -22,7 +22,7 @@ class Op:
     operation: int
     user_id: int
     body: bytes
-    """As the client sent it."""
+    """As the client sent it, or with hashes in the place of passwords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Outcome:
     reply: ReplyKind = ReplyKind.EMPTY
     stream: int = 0
     topic: int = 0
+    user: int = 0
     """What the reply is about."""
     revision: int = 0
     """What the shards converge on before the answer; 0 when there is nothing to wait for."""

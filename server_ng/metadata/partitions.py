@@ -26,7 +26,7 @@ def create_partitions(state: State, op: Op) -> Outcome:
     request = CreatePartitions.decode(op.body)
     _check_count(request.count)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op, Target(stream=stream.id, topic=topic.id))
+    authorize(state, op, Target(stream=stream.id, topic=topic.id))
     first = len(topic.partitions)
     if first + request.count > PARTITIONS_MAX:
         raise RefusedError(ErrorCode.PARTITION_ID_SPACE_EXHAUSTED, f"{first} partitions, and {request.count}")
@@ -42,7 +42,7 @@ def delete_partitions(state: State, op: Op) -> Outcome:
     request = DeletePartitions.decode(op.body)
     _check_count(request.count)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op, Target(stream=stream.id, topic=topic.id))
+    authorize(state, op, Target(stream=stream.id, topic=topic.id))
     end = len(topic.partitions)
     if request.count > end:
         raise RefusedError(ErrorCode.INVALID_PARTITIONS_COUNT, f"{request.count} partitions of {end}")

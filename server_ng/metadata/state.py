@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from server_ng.metadata.deltas import Delta, Put
+from server_ng.metadata.rights import ALL_PERMISSIONS, Rights
 from server_ng.metadata.rows import (
     COUNTERS_KEY,
     FIRST_COUNTERS,
@@ -29,6 +30,8 @@ from server_ng.metadata.rows import (
 from server_ng.metadata.slots import Slots
 from server_ng.metadata.undo import UndoLog
 from server_ng.wire.identifiers import Identifier
+from server_ng.wire.permissions import Permissions
+from server_ng.wire.refusals import MalformedError
 
 __all__ = ["FIRST_USER", "STREAMS_MAX", "TOPICS_MAX", "State", "Stream", "Topic", "fold"]
 
@@ -36,6 +39,8 @@ STREAMS_MAX: Final = 1 << 20
 TOPICS_MAX: Final = 4_096
 FIRST_USER: Final = 0
 """The number of the first user, who is root."""
+
+_ROOT_RIGHTS: Final = Rights.compile(ALL_PERMISSIONS)
 
 
 @dataclass(slots=True)
@@ -81,6 +86,8 @@ class State:
     """The number of the next user: none gets that of another, not even of one that was deleted."""
     users: dict[int, UserRow] = field(default_factory=dict)
     user_ids: dict[str, int] = field(default_factory=dict)
+    rights: dict[int, Rights] = field(default_factory=lambda: {FIRST_USER: _ROOT_RIGHTS}, compare=False)
+    """What each user may do. Root needs no row for that."""
 
     def find(self, identifier: Identifier) -> Stream | None:
         """The stream that is called this."""
@@ -201,9 +208,11 @@ class _Writer:
         state, undo = self._state, self.undo
         if state.user_ids.get(row.name, number) != number:
             raise BadRowsError(f"two users are called {row.name!r}")
+        rights = _ROOT_RIGHTS if number == FIRST_USER else _compiled(row)
         before = state.users.get(number)
         if before is not None:
             undo.drop(state.user_ids, before.name)
+        undo.put(state.rights, number, rights)
         undo.put(state.users, number, row)
         undo.put(state.user_ids, row.name, number)
 
@@ -245,6 +254,7 @@ class _Writer:
                     raise BadRowsError(f"there is no user {user} to delete")
                 undo.drop(state.user_ids, state.users[user].name)
                 undo.drop(state.users, user)
+                undo.drop(state.rights, user)
 
     def _delete_partitions(self, topic: Topic, first: int) -> None:
         for row in topic.partitions[first:]:
@@ -265,3 +275,10 @@ def _topic(stream: Stream, number: int) -> Topic:
     if topic is None:
         raise BadRowsError(f"a row of topic {number} of stream {stream.id}, which has none itself")
     return topic
+
+
+def _compiled(row: UserRow) -> Rights:
+    try:
+        return Rights.compile(Permissions.decode(row.permissions) if row.permissions else Permissions())
+    except MalformedError as error:
+        raise BadRowsError(f"the permissions of user {row.name!r} cannot be read: {error}") from error

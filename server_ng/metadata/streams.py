@@ -22,7 +22,7 @@ def create_stream(state: State, op: Op) -> Outcome:
     """A new stream in the lowest free slot."""
     request = CreateStream.decode(op.body)
     _refuse_options(request.options)
-    authorize(op, NODE)
+    authorize(state, op, NODE)
     _check_name(state, request.name)
     number = state.slots.lowest_free()
     if number is None:
@@ -37,7 +37,7 @@ def update_stream(state: State, op: Op) -> Outcome:
     request = UpdateStream.decode(op.body)
     _refuse_options(request.options)
     stream = stream_of(state, request.stream)
-    authorize(op, Target(stream=stream.id))
+    authorize(state, op, Target(stream=stream.id))
     _check_name(state, request.name, stream)
     row = stream.row._replace(name=request.name)
     return Outcome(deltas=(Put(stream_key(stream.id), row.encode()),))
@@ -46,7 +46,7 @@ def update_stream(state: State, op: Op) -> Outcome:
 def delete_stream(state: State, op: Op) -> Outcome:
     """No stream, and nothing of what was in it."""
     stream = stream_of(state, DeleteStream.decode(op.body).stream)
-    authorize(op, Target(stream=stream.id))
+    authorize(state, op, Target(stream=stream.id))
     deltas = (Delete(stream_key(stream.id)),)
     if not any(topic.partitions for topic in stream.topics.values()):
         return Outcome(deltas=deltas)
@@ -56,7 +56,7 @@ def delete_stream(state: State, op: Op) -> Outcome:
 def purge_stream(state: State, op: Op) -> Outcome:
     """Every partition of a stream begins anew."""
     stream = stream_of(state, PurgeStream.decode(op.body).stream)
-    authorize(op, Target(stream=stream.id))
+    authorize(state, op, Target(stream=stream.id))
     return purged(state.counters, stream, stream.in_order())
 
 

@@ -27,7 +27,7 @@ def create_topic(state: State, op: Op) -> Outcome:
     options = choose(request.options)
     _check_bounds(request.partitions_count, options)
     stream = stream_of(state, request.stream)
-    authorize(op, Target(stream=stream.id))
+    authorize(state, op, Target(stream=stream.id))
     _check_name(stream, request.name)
     number = stream.slots.lowest_free()
     if number is None:
@@ -47,7 +47,7 @@ def update_topic(state: State, op: Op) -> Outcome:
     request = UpdateTopic.decode(op.body)
     update = read_update(request.options)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op, Target(stream=stream.id, topic=topic.id))
+    authorize(state, op, Target(stream=stream.id, topic=topic.id))
     _check_name(stream, request.name, topic)
     row = patch(topic.row, update)._replace(name=request.name)
     _check_topic_size(row.max_topic_size, row.segment_size)
@@ -58,7 +58,7 @@ def delete_topic(state: State, op: Op) -> Outcome:
     """No topic, and nothing of what was in it."""
     request = DeleteTopic.decode(op.body)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op, Target(stream=stream.id, topic=topic.id))
+    authorize(state, op, Target(stream=stream.id, topic=topic.id))
     deltas = (Delete(topic_key(stream.id, topic.id)),)
     return raised(state.counters, deltas) if topic.partitions else Outcome(deltas=deltas)
 
@@ -67,7 +67,7 @@ def purge_topic(state: State, op: Op) -> Outcome:
     """Every partition of a topic begins anew."""
     request = PurgeTopic.decode(op.body)
     stream, topic = topic_of(state, request.stream, request.topic)
-    authorize(op, Target(stream=stream.id, topic=topic.id))
+    authorize(state, op, Target(stream=stream.id, topic=topic.id))
     return purged(state.counters, stream, (topic,))
 
 

@@ -4,7 +4,7 @@ import struct
 
 from server_ng.wire.refusals import MalformedError
 
-__all__ = ["Reader", "bytes32", "name8", "name_bytes", "text", "u8", "u32", "u64"]
+__all__ = ["Reader", "bytes8", "bytes32", "name8", "name_bytes", "text", "u8", "u32", "u64"]
 
 _NAME_BYTES = range(1, 256)
 
@@ -58,6 +58,10 @@ class Reader:
             raise MalformedError("a name is empty")
         return text(name)
 
+    def bytes8(self) -> bytes:
+        """A byte of length, then that many bytes."""
+        return self.take(self.u8())
+
     def bytes32(self) -> bytes:
         """Four bytes of length, then that many bytes."""
         return self.take(self.u32())
@@ -95,6 +99,11 @@ def name8(name: str) -> bytes:
     """A byte of length and the text."""
     encoded = name_bytes(name)
     return u8(len(encoded)) + encoded
+
+
+def bytes8(value: bytes) -> bytes:
+    """A byte of length and the bytes."""
+    return u8(len(value)) + value
 
 
 def bytes32(value: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The bodies of the operations on streams, topics, partitions and users: bytes to values and back.
+"""The bodies of the operations on streams, topics and partitions: bytes to values and back.
 
 A body has the one layout of its command and is consumed exactly; anything else is a `MalformedError`. Rules
 that go beyond the layout are not judged here.
@@ -7,13 +7,12 @@ that go beyond the layout are not judged here.
 from dataclasses import dataclass
 from typing import Self
 
-from server_ng.wire.fields import Reader, bytes32, name8, u32
+from server_ng.wire.fields import Reader, name8, u32
 from server_ng.wire.identifiers import Identifier, identifier, read_identifier
 from server_ng.wire.options import Option, decode_options, encode_options
 
 __all__ = [
     "CreatePartitions",
-    "CreateRoot",
     "CreateStream",
     "CreateTopic",
     "DeletePartitions",
@@ -223,23 +222,3 @@ class DeleteSegments:
     def encode(self) -> bytes:
         """The body of this request."""
         return identifier(self.stream) + identifier(self.topic) + u32(self.partition) + u32(self.count)
-
-
-@dataclass(frozen=True, slots=True)
-class CreateRoot:
-    """Make the root user, where there are no users."""
-
-    username: str
-    password_hash: bytes
-
-    @classmethod
-    def decode(cls, body: bytes) -> Self:
-        """The request that `body` lays out."""
-        reader = Reader(body)
-        request = cls(reader.name8(), reader.bytes32())
-        reader.finish()
-        return request
-
-    def encode(self) -> bytes:
-        """The body of this request."""
-        return name8(self.username) + bytes32(self.password_hash)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, Literal, NamedTuple
 
-TABLES_DIGEST: Final = 0x0A33D29B6051FFA2
+TABLES_DIGEST: Final = 0xEDCC2FBC907B3737
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 319
 USERS_MAX: Final = 65536
@@ -20,6 +20,8 @@ PASSWORD_BYTES_MIN: Final = 3
 """Bytes of a password, at least."""
 PASSWORD_BYTES_MAX: Final = 100
 """Bytes of a password, at most."""
+ENRICHMENTS_MAX: Final = 256
+"""Commands that wait for a password hash before they go into the log."""
 
 
 class Command(IntEnum):
@@ -748,6 +750,9 @@ class ToPython(IntEnum):
     ADOPTED = 13
     """The end of an adoption, under its token. Body: the end (u8), reason (string; empty unless it
     failed)."""
+    ENRICH = 14
+    """A command that needs a hash before the log takes it, under its ticket. Body: operation (u8), user
+    id (u32), what the client wrote."""
 
 
 class FromPython(IntEnum):
@@ -763,7 +768,8 @@ class FromPython(IntEnum):
     """Clients may connect. No body."""
     APPLIED = 4
     """The result of an operation, whose number is the token. Body: error code or 0 (u32), kind of reply
-    (u8), stream, topic (u32), revision (u64), deltas."""
+    (u8), stream, topic (u32), revision (u64), deltas. The user of a reply stands in the place of the
+    stream."""
     RECONCILE = 5
     """Operations for a shard, under the pass of the token. Body: kind (u8), group (u64), purge generation
     (u64), repeated."""
@@ -781,6 +787,9 @@ class FromPython(IntEnum):
     PROPOSE = 10
     """Puts an operation of the cluster itself into the metadata's log, if that takes it now. Body:
     operation (u8), its body."""
+    ENRICHED = 11
+    """The answer to an `enrich` record, under its ticket. Body: error code or 0 (u32), the body that goes
+    into the log."""
 
 
 class FaultKind(IntEnum):
@@ -817,6 +826,8 @@ class ReplyKind(IntEnum):
     """A stream."""
     TOPIC = 2
     """A topic with its partitions."""
+    USER = 3
+    """A user with its permissions."""
 
 
 class ReconcileKind(IntEnum):

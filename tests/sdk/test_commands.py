@@ -2,12 +2,20 @@
 
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from server_ng.wire.tables import COMMANDS, CommandRow, Operation
+from server_ng.wire.user_requests import (
+    ChangePassword,
+    CreateUser,
+    DeleteUser,
+    UpdatePermissions,
+    UpdateUser,
+)
 from tests.support.batches import batch, by_number, name8, number, send_body
 from tests.support.frames import (
     COMMAND,
@@ -47,6 +55,7 @@ _FROM_THE_FIRST = struct.pack("<BQIB", 3, 0, 1, 0)
 _NEW_NAME = "new"
 _DECIDED = range(Operation.CREATE_STREAM, Operation.DELETE_PARTITIONS + 1)
 """Operations on streams, topics and partitions."""
+_OF_USERS = range(Operation.CREATE_USER, Operation.UPDATE_PERMISSIONS + 1)
 
 
 def bodies(stream: bytes, topic: bytes, new_name: bytes) -> dict[int, bytes]:
@@ -57,6 +66,11 @@ def bodies(stream: bytes, topic: bytes, new_name: bytes) -> dict[int, bytes]:
         13: b"\x01",
         21: struct.pack("<I", 1),
         31: number(0),
+        33: CreateUser("made", b"a secret").encode(),
+        34: DeleteUser("another").encode(),
+        35: UpdateUser("another", username="renamed").encode(),
+        36: UpdatePermissions("another").encode(),
+        37: ChangePassword("another", b"a secret", b"another").encode(),
         100: partition + _FROM_THE_FIRST,
         101: send_body(stream, topic, by_number(0), batch([b"hello"]), 1),
         120: partition,
@@ -91,6 +105,16 @@ def place(served: Node, command: CommandRow) -> Place:
     return found
 
 
+@pytest.fixture
+def another(served: Node) -> Iterator[None]:
+    """A user, for this command alone."""
+    with TopicClient(served.connect_registered()) as client:
+        assert client.ask(33, CreateUser("another", b"a secret").encode()).rejection == 0
+        yield
+        for name in ("another", "renamed", "made"):
+            client.ask(34, DeleteUser(name).encode())
+
+
 def request_for(command: CommandRow, place: Place, client: RawClient) -> Request:
     """A request that a client with a session sends, with as much of a body as the served commands need."""
     match command.code:
@@ -110,7 +134,7 @@ def what_came(answer: Frame) -> str:
     if isinstance(answer, Eviction):
         return f"evicts {answer.reason}"
     # An operation that was decided and refused says so in its result section.
-    refused = answer.rejection if answer.operation in _DECIDED else 0
+    refused = answer.rejection if answer.operation in (*_DECIDED, *_OF_USERS) else 0
     code = answer.status or refused
     return f"answers {code}" if code else "served"
 
@@ -120,6 +144,7 @@ def test_the_table_lists_every_command() -> None:
     assert len(table()) == 55
 
 
+@pytest.mark.usefixtures("another")
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command.name))
 def test_the_server_does_what_the_table_says(served: Node, command: CommandRow, place: Place) -> None:
     (row,) = (row for row in table() if row.code == command.code)

@@ -1,8 +1,11 @@
 """The unmodified `apache-iggy` client: users."""
 
-from apache_iggy import GlobalPermissions, UserStatus
+from itertools import cycle
 
-from tests.sdk.clients import logged_in
+import pytest
+from apache_iggy import GlobalPermissions, IggyClient, Permissions, StreamPermissions, UserStatus
+
+from tests.sdk.clients import connected, logged_in
 from tests.support.fixtures import StartNode
 from tests.support.node import Node
 from tests.support.raw import USERNAME
@@ -36,3 +39,105 @@ async def test_root_stays_who_it_is_over_every_end(start_node: StartNode) -> Non
         node.restart()
         client = await logged_in(node)
         assert [(user.id, user.created_at) for user in await client.get_users()] == made
+
+
+READS = Permissions(GlobalPermissions(read_streams=True), {1: StreamPermissions(poll_messages=True)})
+
+
+async def as_user(node: Node, username: str, password: str) -> IggyClient:
+    client = await connected(node)
+    await client.login_user(username, password)
+    return client
+
+
+async def test_the_life_of_a_user(served: Node) -> None:
+    root = await logged_in(served)
+    made = await root.create_user("mortal", "mortal-secret", UserStatus.Active, READS)
+    assert (made.username, made.status) == ("mortal", UserStatus.Active)
+    assert made.permissions is not None
+    assert made.permissions.global_permissions.read_streams
+    assert made.permissions.streams is not None
+    assert made.permissions.streams[1].poll_messages
+    with pytest.raises(RuntimeError, match="already exists"):
+        await root.create_user("mortal", "another-secret")
+    mortal = await as_user(served, "mortal", "mortal-secret")
+    found = await mortal.get_user("mortal")
+    assert found is not None
+    assert found.id == made.id
+    with pytest.raises(RuntimeError, match="Unauthorized"):
+        await mortal.get_user("iggy")
+    with pytest.raises(RuntimeError, match="Unauthorized"):
+        await mortal.create_user("another", "another-secret")
+    await root.update_user("mortal", username="renamed", status=UserStatus.Inactive)
+    with pytest.raises(RuntimeError, match="Invalid credentials"):
+        await as_user(served, "renamed", "mortal-secret")
+    await root.update_user(made.id, status=UserStatus.Active)
+    await root.update_permissions("renamed", None)
+    cleared = await root.get_user("renamed")
+    assert cleared is not None
+    assert cleared.permissions is None
+    await root.delete_user("renamed")
+    assert await root.get_user(made.id) is None
+    with pytest.raises(RuntimeError, match="Invalid credentials"):
+        await as_user(served, "renamed", "mortal-secret")
+    again = await root.create_user("mortal", "mortal-secret")
+    assert again.id > made.id
+    await root.delete_user(again.id)
+
+
+async def test_a_user_rotates_the_password(served: Node) -> None:
+    root = await logged_in(served)
+    await root.create_user("rotator", "first-secret")
+    rotator = await as_user(served, "rotator", "first-secret")
+    with pytest.raises(RuntimeError, match="Invalid credentials"):
+        await rotator.change_password("rotator", "not-the-secret", "second-secret")
+    await rotator.change_password("rotator", "first-secret", "second-secret")
+    with pytest.raises(RuntimeError, match="Invalid credentials"):
+        await as_user(served, "rotator", "first-secret")
+    await as_user(served, "rotator", "second-secret")
+    await root.change_password("rotator", "second-secret", "third-secret")
+    await as_user(served, "rotator", "third-secret")
+    await root.delete_user("rotator")
+
+
+async def test_root_is_protected(served: Node) -> None:
+    root = await logged_in(served)
+    with pytest.raises(RuntimeError, match=r"[Cc]annot delete user"):
+        await root.delete_user(0)
+    with pytest.raises(RuntimeError, match=r"[Cc]annot change permissions"):
+        await root.update_permissions("iggy", None)
+
+
+async def test_every_step_survives_every_end(start_node: StartNode) -> None:
+    node = start_node(settings={"system.sharding.cpu_allocation": "2", "system.sharding.pin_cores": "false"})
+    ends = cycle([node.kill, node.terminate])
+
+    async def next_life() -> IggyClient:
+        next(ends)()
+        node.restart()
+        return await logged_in(node)
+
+    root = await logged_in(node)
+    made = await root.create_user("keeper", "first-secret", UserStatus.Active, READS)
+    root = await next_life()
+    kept = await root.get_user("keeper")
+    assert kept is not None
+    assert (kept.id, kept.created_at) == (made.id, made.created_at)
+    await (await as_user(node, "keeper", "first-secret")).change_password(
+        "keeper", "first-secret", "second-secret"
+    )
+    root = await next_life()
+    with pytest.raises(RuntimeError, match="Invalid credentials"):
+        await as_user(node, "keeper", "first-secret")
+    await as_user(node, "keeper", "second-secret")
+    await root.update_user("keeper", username="renamed")
+    root = await next_life()
+    await as_user(node, "renamed", "second-secret")
+    await root.update_user("renamed", status=UserStatus.Inactive)
+    root = await next_life()
+    with pytest.raises(RuntimeError, match="Invalid credentials"):
+        await as_user(node, "renamed", "second-secret")
+    await root.delete_user("renamed")
+    root = await next_life()
+    assert [user.id for user in await root.get_users()] == [0]
+    assert (await root.create_user("keeper", "first-secret")).id == made.id + 1

@@ -9,7 +9,6 @@ from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.state import State
 from server_ng.wire.requests import (
     CreatePartitions,
-    CreateRoot,
     CreateStream,
     CreateTopic,
     DeletePartitions,
@@ -22,11 +21,24 @@ from server_ng.wire.requests import (
     UpdateTopic,
 )
 from server_ng.wire.tables import Operation
+from server_ng.wire.user_requests import (
+    AddUser,
+    CreateRoot,
+    DeleteUser,
+    ReplaceHash,
+    UpdatePermissions,
+    UpdateUser,
+)
 
 __all__ = ["FIRST_TIMESTAMP", "OPERATIONS", "MetadataLog", "Request", "rows_digest"]
 
 Request: TypeAlias = (
     CreateRoot
+    | AddUser
+    | UpdateUser
+    | DeleteUser
+    | UpdatePermissions
+    | ReplaceHash
     | CreateStream
     | UpdateStream
     | DeleteStream
@@ -42,6 +54,11 @@ Request: TypeAlias = (
 
 OPERATIONS: dict[type[Request], Operation] = {
     CreateRoot: Operation.CREATE_ROOT,
+    AddUser: Operation.CREATE_USER,
+    UpdateUser: Operation.UPDATE_USER,
+    DeleteUser: Operation.DELETE_USER,
+    UpdatePermissions: Operation.UPDATE_PERMISSIONS,
+    ReplaceHash: Operation.CHANGE_PASSWORD,
     CreateStream: Operation.CREATE_STREAM,
     UpdateStream: Operation.UPDATE_STREAM,
     DeleteStream: Operation.DELETE_STREAM,

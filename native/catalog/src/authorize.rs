@@ -30,9 +30,23 @@ pub enum Target {
 pub(crate) struct UserRights(BTreeMap<u32, Rights>);
 
 impl Default for UserRights {
-    /// Of root, the one user before there are rows of users.
+    /// Of root, who needs no row.
     fn default() -> Self {
         Self(BTreeMap::from([(ROOT, Rights::compile(&Permissions::all()))]))
+    }
+}
+
+impl UserRights {
+    /// A user has these permissions from now on.
+    pub(crate) fn grant(&mut self, user: u32, permissions: &Permissions) {
+        self.0.insert(user, Rights::compile(permissions));
+    }
+
+    /// A user is gone.
+    pub(crate) fn revoke(&mut self, user: u32) {
+        if user != ROOT {
+            self.0.remove(&user);
+        }
     }
 }
 

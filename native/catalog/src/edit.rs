@@ -80,6 +80,7 @@ impl Catalog {
             RowKey::NextUser => self.next_user.take().map(Row::NextUser),
             RowKey::User(user) => self.users.remove(&user).map(|row| {
                 self.user_ids.remove(&row.name);
+                self.user_rights.revoke(user);
                 Row::User(user, row)
             }),
         };
@@ -139,6 +140,7 @@ impl Catalog {
 
     fn insert_user(&mut self, user: u32, row: Box<UserRow>) -> Option<Box<UserRow>> {
         let name = row.name.clone();
+        self.user_rights.grant(user, &row.decoded_permissions().expect("judged when the row was read"));
         let before = self.users.insert(user, row);
         if let Some(before) = &before {
             self.user_ids.remove(&before.name);

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use ng_wire::permissions::Permissions;
 use ng_wire::primitive::{Malformed, Reader};
 use ng_wire::table::row::{UserFields, UserStatus};
 
@@ -27,7 +28,7 @@ pub struct UserRow {
 impl UserRow {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let fields = UserFields::read(reader)?;
-        Ok(Self {
+        let row = Self {
             created_at: fields.created_at,
             status: fields.status,
             name: RowName::new(fields.name).ok_or(Malformed::EmptyName)?,
@@ -35,7 +36,17 @@ impl UserRow {
             hash_epoch: fields.hash_epoch,
             permissions: fields.permissions.into(),
             options: fields.options.into(),
-        })
+        };
+        row.decoded_permissions()?;
+        Ok(row)
+    }
+
+    /// The permissions in a value.
+    pub(crate) fn decoded_permissions(&self) -> Result<Permissions, Malformed> {
+        if self.permissions.is_empty() {
+            return Ok(Permissions::default());
+        }
+        Permissions::decode(&self.permissions)
     }
 
     pub(crate) fn put(&self, into: &mut Vec<u8>) {

@@ -10,7 +10,7 @@ pub struct Applied<'a> {
     pub result: u32,
     /// Object that the reply shows.
     pub reply: ReplyKind,
-    /// Stream of the reply, or stream of its topic.
+    /// Stream of the reply, or stream of its topic; or its user.
     pub stream: u32,
     /// Topic of the reply.
     pub topic: u32,
@@ -51,7 +51,7 @@ mod tests {
         for length in 0..21 {
             assert!(Applied::decode(&body[..length]).is_err(), "{length} bytes");
         }
-        body[4] = 3;
-        assert_eq!(Applied::decode(&body), Err(Malformed::Value(3)));
+        body[4] = 4;
+        assert_eq!(Applied::decode(&body), Err(Malformed::Value(4)));
     }
 }

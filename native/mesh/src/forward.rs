@@ -38,6 +38,7 @@ impl Default for HandOverRoute {
 pub fn client_request_target(ask: &Ask) -> ShardId {
     match ask {
         Ask::Metadata { .. }
+        | Ask::Enrich { .. }
         | Ask::Login { .. }
         | Ask::Logout
         | Ask::Clients

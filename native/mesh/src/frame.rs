@@ -219,7 +219,7 @@ pub enum PartitionAsk {
 /// Commands that only shard 0 can answer.
 #[derive(Debug)]
 pub enum Ask {
-    /// Change of streams, topics or partitions; its body is already checked.
+    /// Change of streams, topics, partitions or users; its body is already checked.
     Metadata {
         /// Command.
         operation: Operation,
@@ -227,6 +227,15 @@ pub enum Ask {
         bound: Bound,
         /// Body as the client sent it.
         body: Box<[u8]>,
+    },
+    /// Change of a user that brings a password; its body is already checked.
+    Enrich {
+        /// Command.
+        operation: Operation,
+        /// Session of the sender.
+        bound: Bound,
+        /// Body as the client sent it.
+        body: Secret,
     },
     /// Open a session for a name and a password.
     Login {

@@ -6,6 +6,7 @@ use ng_io::IoError;
 use ng_storage::poison::Poison;
 use ng_storage::segments_file::Fence;
 use ng_storage::store::StoreDamage;
+use ng_vsr::Answer;
 use ng_wire::replica::Op;
 use ng_wire::table::error::ErrorCode;
 
@@ -212,6 +213,20 @@ pub enum LogAnswer {
     Invalid(ErrorCode),
     /// This shard has no such group.
     NoGroup,
+}
+
+impl From<Answer> for LogAnswer {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Done { op, reply } => Self::Done { op, reply },
+            // The first request is still in progress; a later repetition will be answered.
+            Answer::Pending | Answer::Busy => Self::Busy,
+            Answer::Superseded => Self::Superseded,
+            Answer::NoSession => Self::NoSession,
+            Answer::NotPrimary => Self::NotPrimary,
+            Answer::Unsupported => Self::Unsupported,
+        }
+    }
 }
 
 /// Cause for which a process must end.

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod enrichments;
 pub mod log_ticket;
 pub mod login;
 pub mod metadata_requests;

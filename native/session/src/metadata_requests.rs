@@ -16,6 +16,7 @@ use ng_wire::table::error::ErrorCode;
 use ng_wire::table::eviction::EvictionReason;
 use ng_wire::table::operation::Operation;
 
+use crate::enrichments::Enrichments;
 use crate::login::Asker;
 use crate::tickets::Tickets;
 
@@ -41,6 +42,8 @@ struct Held {
 /// The commands that are under way.
 #[derive(Debug)]
 pub struct MetadataRequests {
+    /// Those with passwords, before they are in the log.
+    pub enrichments: Enrichments,
     in_log: Tickets<Asker>,
     /// Oldest first.
     held: VecDeque<Held>,
@@ -60,6 +63,7 @@ impl MetadataRequests {
     #[must_use]
     pub fn new(own: ShardId, shards: u16) -> Self {
         Self {
+            enrichments: Enrichments::new(),
             in_log: Tickets::new(WAITING_MAX),
             held: VecDeque::new(),
             converged: 0,
@@ -110,6 +114,11 @@ impl MetadataRequests {
     /// What the log says to a command. Its answer may have to wait: see [`Self::ready`].
     pub fn logged(&mut self, ticket: u64, answer: LogAnswer, now: Instant) -> Option<Addressed> {
         let asker = self.in_log.redeem(ticket)?;
+        self.settle(asker, answer, now)
+    }
+
+    /// Answers a command as the log does. The answer may have to wait: see [`Self::ready`].
+    pub fn settle(&mut self, asker: Asker, answer: LogAnswer, now: Instant) -> Option<Addressed> {
         match answer {
             LogAnswer::Done { op, reply } => {
                 self.hold(asker, op, &reply, now);

@@ -235,7 +235,7 @@ impl Registry {
             Ask::Clients => Answer::Body(self.list()),
             Ask::Client(wanted) => Answer::Body(self.details(wanted)),
             Ask::Stats => Answer::Body(self.stats(node, now)),
-            Ask::Metadata { .. } => Answer::Refused(ErrorCode::TransientNotAccepted),
+            Ask::Metadata { .. } | Ask::Enrich { .. } => Answer::Refused(ErrorCode::TransientNotAccepted),
         };
         Some(ClientAnswer { connection, header, answer })
     }

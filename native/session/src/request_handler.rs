@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ng_catalog::{Catalog, Target};
+use ng_catalog::Catalog;
 use ng_io::{Instant, WallMicros};
 use ng_net::limits::UNAUTHENTICATED_FRAME_BYTES_MAX;
 use ng_net::{ConnectionId, FrameBody, Kept, Peer, Served, Service};
@@ -39,6 +39,7 @@ pub use messages::Resumed;
 pub use reply_budget::ReplyBudget;
 pub use waiting_polls::{WaitingPoll, WaitingPolls};
 
+use crate::enrichments::Unenriched;
 use crate::log_ticket::LogCaller;
 use crate::login::Asker;
 use crate::metadata_requests::MetadataRequests;
@@ -81,7 +82,7 @@ pub struct RequestHandler {
     pub log: EventRing,
     /// Clients and sessions; on the first shard only.
     pub registry: Option<Registry>,
-    /// Changes of streams, topics and partitions that are under way; on the first shard only.
+    /// Changes of the metadata that are under way; on the first shard only.
     pub metadata: Option<MetadataRequests>,
     /// What the metadata's log is to be asked in this turn.
     pub commands: Vec<(Ticket, LogRequest)>,
@@ -191,7 +192,8 @@ impl RequestHandler {
             return Decision::body(Vec::new());
         }
         let user = peer.bound.map(|bound| bound.user_id);
-        if !self.catalog.permits(user, command.row().requirement, Target::Node) {
+        let target = self.target(command, body.bytes());
+        if target.is_some_and(|target| !self.catalog.permits(user, command.row().requirement, target)) {
             return Decision::Denied(ErrorCode::Unauthorized);
         }
         match command {
@@ -278,14 +280,21 @@ impl RequestHandler {
     /// Answers what only the first shard can answer, or keeps it until its answer is known.
     pub fn handle(&mut self, request: ClientRequest) -> Option<ClientAnswer> {
         let registry = self.registry.as_mut().expect("the first shard has the registry");
-        let ClientRequest { shard, connection, client_id, header, ask } = request;
-        let Ask::Metadata { operation, bound, body } = ask else {
-            let request = ClientRequest { shard, connection, client_id, header, ask };
-            let view = NodeView { facts: &self.facts, catalog: &self.catalog, totals: &self.totals };
-            return registry.handle(request, view, self.now);
-        };
         let commands = self.metadata.as_mut().expect("it is where the registry is");
+        let ClientRequest { shard, connection, client_id, header, ask } = request;
         let asker = Asker { shard, connection, client_id, header };
+        let (operation, bound, body) = match ask {
+            Ask::Metadata { operation, bound, body } => (operation, bound, body),
+            Ask::Enrich { operation, bound, body } => {
+                commands.enrichments.arrive(Unenriched { asker, bound, operation, body });
+                return None;
+            }
+            ask => {
+                let request = ClientRequest { shard, connection, client_id, header, ask };
+                let view = NodeView { facts: &self.facts, catalog: &self.catalog, totals: &self.totals };
+                return registry.handle(request, view, self.now);
+            }
+        };
         match commands.take(asker, bound, operation, &body) {
             Ok((ticket, request)) => {
                 self.commands.push((LogCaller::Metadata.tag(ticket), request));

@@ -13,6 +13,7 @@ use ng_control::reconcile_order;
 use ng_control::record::{Drained, Record, RecordReader, RecordWriter};
 use ng_io::IoError;
 use ng_mesh::doorbell::{Doorbell, Wake};
+use ng_session::enrichments::Enriched;
 use ng_wire::primitive::{put_u16, put_u64};
 use ng_wire::table::record::{FromPython, ToPython};
 use rtrb::Consumer;
@@ -190,6 +191,7 @@ fn are_well_formed(mut bytes: &[u8]) -> bool {
                 FromPython::Applied => Applied::decode(record.body).is_ok(),
                 FromPython::Cut => CutOrder::decode(record.body).is_some(),
                 FromPython::Adopt => AdoptOrder::decode(record.body).is_some(),
+                FromPython::Enriched => Enriched::decode(record.body).is_ok(),
                 FromPython::Propose => proposal(record.body).is_some(),
                 FromPython::Reconcile => reconcile_order::orders(record.body).is_some(),
             },

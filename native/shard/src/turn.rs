@@ -3,6 +3,7 @@
 mod adoptions;
 mod cuts;
 mod damaged;
+mod enriching;
 #[cfg(debug_assertions)]
 mod faults;
 mod figures;
@@ -469,6 +470,7 @@ impl<E: Environment> Shard<E> {
                 let order = AdoptOrder::decode(record.body).expect("checked at the boundary");
                 self.take_adoption(ShardId(record.shard), record.token, order)?;
             }
+            FromPython::Enriched => self.take_enriched(record.token, record.body),
             FromPython::Propose => {
                 let request = proposal(record.body).expect("checked at the boundary");
                 // The control plane asks again until it has applied the operation.

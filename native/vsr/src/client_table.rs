@@ -99,6 +99,15 @@ impl ClientTable {
     /// What is known of a request with this body checksum.
     #[must_use]
     pub fn look_up(&self, client: u128, session: u64, request: u64, stamp: u128) -> Lookup<'_> {
+        match self.recall(client, session, request) {
+            Lookup::Replay(reply) if reply.stamp != stamp => Lookup::Superseded,
+            known => known,
+        }
+    }
+
+    /// What is known of a request with this number, whatever its body.
+    #[must_use]
+    pub fn recall(&self, client: u128, session: u64, request: u64) -> Lookup<'_> {
         let Some(entry) = self.entries.get(&client).filter(|entry| entry.session.0 == session) else {
             return Lookup::NoSession;
         };
@@ -106,7 +115,7 @@ impl ClientTable {
             return Lookup::New;
         }
         match entry.replies.iter().find(|reply| reply.request == request) {
-            Some(reply) if reply.bytes.is_some() && reply.stamp == stamp => Lookup::Replay(reply),
+            Some(reply) if reply.bytes.is_some() => Lookup::Replay(reply),
             _ => Lookup::Superseded,
         }
     }

@@ -47,27 +47,39 @@ impl Replica {
         }
         let registers = request.operation == LogOperation::Register.code();
         if !registers {
-            match table.look_up(request.client, request.session, request.request, request.body_checksum) {
-                Lookup::New => {}
-                Lookup::Replay(cached) => {
-                    let reply = cached.bytes.clone().unwrap_or_default();
-                    return Some(Answer::Done { op: cached.op, reply });
-                }
-                Lookup::Superseded => return Some(Answer::Superseded),
-                Lookup::NoSession => return Some(Answer::NoSession),
+            let Request { client, session, request, body_checksum, .. } = *request;
+            if let Some(known) = answer_of(table.look_up(client, session, request, body_checksum)) {
+                return Some(known);
             }
         }
+        let before = if registers { None } else { Some(request.request) };
+        self.is_pending(request.client, before).then_some(Answer::Pending)
+    }
+
+    /// The answer to a request of the metadata group by its number alone, whatever its body; nothing if it can
+    /// be asked for. For requests whose bodies differ from one attempt to the next.
+    #[must_use]
+    pub fn recall(&self, client: u128, session: u64, request: u64) -> Option<Answer> {
+        if !self.is_primary() {
+            return Some(Answer::NotPrimary);
+        }
+        let table = self.clients.as_ref()?;
+        let known = answer_of(table.recall(client, session, request));
+        known.or_else(|| self.is_pending(client, Some(request)).then_some(Answer::Pending))
+    }
+
+    /// Whether the log holds a login or a logout of a client that was not executed yet, or a request at or beyond a number.
+    fn is_pending(&self, client: u128, request: Option<u64>) -> bool {
         let mut waiting = self
             .window
             .after(self.commit_min)
             .filter_map(|(_, slot)| slot.header)
-            .filter(|header| header.client == request.client);
-        let blocks = |header: PrepareHeader| {
+            .filter(|header| header.client == client);
+        waiting.any(|header| {
             let opens_or_closes = header.operation == LogOperation::Register.code()
                 || header.operation == LogOperation::Logout.code();
-            opens_or_closes || (!registers && header.request >= request.request)
-        };
-        waiting.any(blocks).then_some(Answer::Pending)
+            opens_or_closes || request.is_some_and(|request| header.request >= request)
+        })
     }
 
     fn prepare(&mut self, request: &Request, now: Ticks, effects: &mut Effects) {
@@ -246,5 +258,16 @@ impl Replica {
             }
             self.send_prepare(header, slot.acks, now, effects);
         }
+    }
+}
+
+fn answer_of(known: Lookup<'_>) -> Option<Answer> {
+    match known {
+        Lookup::New => None,
+        Lookup::Replay(cached) => {
+            Some(Answer::Done { op: cached.op, reply: cached.bytes.clone().unwrap_or_default() })
+        }
+        Lookup::Superseded => Some(Answer::Superseded),
+        Lookup::NoSession => Some(Answer::NoSession),
     }
 }

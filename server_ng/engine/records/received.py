@@ -19,6 +19,7 @@ __all__ = [
     "CaughtUp",
     "ControlRecord",
     "Cut",
+    "Enrich",
     "Login",
     "NativeEvent",
     "Observed",
@@ -34,6 +35,7 @@ __all__ = [
 
 _EVENT = struct.Struct("<HQQQ")
 _APPLY = struct.Struct("<QQQBI")
+_ENRICH = struct.Struct("<BI")
 _ANSWER = struct.Struct("<BQB")
 _HELD = struct.Struct("<QB")
 _CUT_HEAD = struct.Struct("<QQ")
@@ -54,6 +56,21 @@ class Login:
     @override
     def __repr__(self) -> str:
         return f"Login(token={self.token}, username={self.username!r}, address={self.address!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Enrich:
+    """A command that needs a hash before the log takes it."""
+
+    token: int
+    operation: int
+    user_id: int
+    body: bytes
+    """What the client sent; it holds a secret."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"Enrich(token={self.token}, operation={self.operation}, user_id={self.user_id})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +190,7 @@ class Adopted:
 
 ControlRecord: TypeAlias = Rows | Apply | CaughtUp | Reconciled | Observed
 Record: TypeAlias = (
-    Login | Started | StartFailed | Stopped | NativeEvent | Progress | Cut | Adopted | ControlRecord
+    Login | Enrich | Started | StartFailed | Stopped | NativeEvent | Progress | Cut | Adopted | ControlRecord
 )
 
 
@@ -191,6 +208,11 @@ def _login(frame: Frame) -> Login:
     password, rest = take_string(rest)
     address, _ = take_string(rest)
     return Login(frame.token, username.decode(), password, address.decode())
+
+
+def _enrich(frame: Frame) -> Enrich:
+    operation, user_id = _ENRICH.unpack_from(frame.body)
+    return Enrich(frame.token, operation, user_id, bytes(frame.body[_ENRICH.size :]))
 
 
 def _start_failed(frame: Frame) -> StartFailed:
@@ -268,6 +290,7 @@ def _flag(body: memoryview) -> bool:
 
 _DECODERS: dict[ToPython, Callable[[Frame], Record]] = {
     ToPython.LOGIN: _login,
+    ToPython.ENRICH: _enrich,
     ToPython.STARTED: lambda _: Started(),
     ToPython.START_FAILED: _start_failed,
     ToPython.STOPPED: lambda frame: Stopped(bool(frame.body[0])),

@@ -17,6 +17,7 @@ __all__ = [
     "encode_applied",
     "encode_converged",
     "encode_cut",
+    "encode_enriched",
     "encode_host_figures",
     "encode_login_verdict",
     "encode_open_doors",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _VERDICT = struct.Struct("<BI")
+_RESULT = struct.Struct("<I")
 _FIGURES = struct.Struct("<ffQQQQQIQQ")
 _APPLIED_HEAD = struct.Struct("<IBIIQ")
 _RECONCILE_OP = struct.Struct("<BQQ")
@@ -74,6 +76,7 @@ class Applied:
     """0 or an error code."""
     reply: ReplyKind
     stream: int
+    """The stream of the reply, or its user."""
     topic: int
     revision: int
     """Where the shards must stand before the client is answered; 0 if it need not wait."""
@@ -88,6 +91,11 @@ def encode_login_verdict(verdict: LoginVerdict) -> bytes:
 def encode_open_doors() -> bytes:
     """An ``OPEN_DOORS`` record."""
     return record(FromPython.OPEN_DOORS, 0, b"")
+
+
+def encode_enriched(token: int, result: int, body: bytes = b"") -> bytes:
+    """An ``ENRICHED`` record: the body that goes into the log, or an error code."""
+    return record(FromPython.ENRICHED, token, _RESULT.pack(result) + body)
 
 
 def encode_proposal(operation: Operation, body: bytes) -> bytes:

@@ -17,6 +17,7 @@ from server_ng.engine.records import (
     Apply,
     CaughtUp,
     Cut,
+    Enrich,
     Login,
     NativeEvent,
     Observed,
@@ -59,6 +60,7 @@ HELD = st.lists(st.builds(HeldGroup, U64, st.sampled_from(HeldState)), max_size=
 
 ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
     st.builds(Login, U64, TEXT, BODY, TEXT),
+    st.builds(Enrich, U64, U8, U32, BODY),
     st.builds(Started),
     st.builds(StartFailed, st.none() | st.integers(0, 0xFFFE), U8, TEXT),
     st.builds(Progress, TEXT),
@@ -117,6 +119,8 @@ def encode(record: Record) -> bytes:
             return frame(12, bytes([last, end]) + cut_body(record), token=token)
         case Adopted(token, adopted, why):
             return frame(13, bytes([adopted]) + text(why), token=token)
+        case Enrich(token, operation, user_id, body):
+            return frame(14, struct.pack("<BI", operation, user_id) + body, token=token)
 
 
 def cut_body(cut: Cut) -> bytes:
@@ -201,6 +205,7 @@ def test_what_the_two_halves_disagree_on_is_malformed(data: bytes) -> None:
 def test_a_password_is_not_shown() -> None:
     assert "secret" not in repr(Login(1, "iggy", b"secret", "127.0.0.1:5"))
     assert "secret" not in repr(Apply(1, 2, 3, 4, 5, b"secret"))
+    assert "secret" not in repr(Enrich(1, 2, 3, b"secret"))
 
 
 @given(token=U64, verdict=st.sampled_from(Verdict), user_id=U32)
@@ -254,6 +259,12 @@ def test_a_pass_goes_in_records_of_a_bounded_size(count: int) -> None:
 
 def test_converged_has_its_layout() -> None:
     assert records.encode_converged(2**63) == frame(6, token=2**63)
+
+
+@given(token=U64, code=U32, body=BODY)
+def test_an_enriched_command_has_its_layout(token: int, code: int, body: bytes) -> None:
+    encoded = records.encode_enriched(token, code, body)
+    assert encoded == frame(11, struct.pack("<I", code) + body, token=token)
 
 
 def test_a_proposal_has_its_layout() -> None:

@@ -34,6 +34,7 @@ from tests.support.metadata_log import FIRST_TIMESTAMP, MetadataLog, Request
 
 FIRST_BLOCK = 1 << 12
 _OF_STREAMS = range(Operation.CREATE_STREAM, Operation.DELETE_PARTITIONS + 1)
+_OF_USERS = range(Operation.CREATE_USER, Operation.UPDATE_PERMISSIONS + 1)
 
 
 def topic_of(log: MetadataLog, stream: str | int = "s", topic: str | int = "t") -> Topic:
@@ -374,7 +375,7 @@ def test_partition_ids_are_bounded(log: MetadataLog) -> None:
 def test_a_body_that_is_cut_short_is_malformed_or_of_no_feature(
     log: MetadataLog, operation: Operation
 ) -> None:
-    served = operation == Operation.CREATE_ROOT or operation in _OF_STREAMS
+    served = operation == Operation.CREATE_ROOT or operation in (*_OF_STREAMS, *_OF_USERS)
     expected = ErrorCode.INVALID_COMMAND if served else ErrorCode.FEATURE_UNAVAILABLE
     assert log.do_bytes(operation, b"\x01") == Outcome(expected)
 

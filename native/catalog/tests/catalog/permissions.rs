@@ -76,3 +76,25 @@ fn users_may_look_at_themselves() {
         assert_eq!((of(7), of(8)), (anyone || oneself, anyone), "{}", requirement.name());
     }
 }
+
+#[test]
+fn a_row_of_a_user_grants_and_its_end_revokes() {
+    use ng_wire::permissions::Permissions;
+
+    use crate::written::{delete, puts, user};
+
+    let ng_catalog::Row::User(_, mut row) = user(1, "bob") else { panic!("a user") };
+    let may = |catalog: &Catalog, requirement| catalog.permits(Some(1), requirement, Target::Node);
+    let mut catalog = Catalog::default();
+    assert!(!may(&catalog, Requirement::Session), "an unknown user");
+    catalog.fold(&puts(&[user(1, "bob")])).expect("a good row");
+    assert!(may(&catalog, Requirement::Session) && !may(&catalog, Requirement::ManageUsers));
+    let mut block = Vec::new();
+    Permissions::all().put(&mut block);
+    row.permissions = block.into();
+    catalog.fold(&puts(&[ng_catalog::Row::User(1, row)])).expect("a good row");
+    assert!(may(&catalog, Requirement::ManageUsers));
+    catalog.fold(&delete(&[2, 0, 0, 0, 1])).expect("a delete");
+    assert!(!may(&catalog, Requirement::Session));
+    assert!(catalog.permits(Some(ng_catalog::ROOT), Requirement::ManageUsers, Target::Node));
+}

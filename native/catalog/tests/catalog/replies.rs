@@ -162,7 +162,7 @@ fn a_user_and_its_permissions() {
     let bob = golden("user_details");
     assert_eq!(written(|into| put_user(into, &catalog, 1)), bob);
     let ann = written(|into| put_user(into, &catalog, 4));
-    assert_eq!(ann[21..], [&[1, 5, 0, 0, 0], &b"block"[..]].concat());
+    assert_eq!(ann[21..], [&[1, 11, 0, 0, 0], &[0; 11][..]].concat());
     assert_eq!(written(|into| put_users(into, &catalog)), [&bob[..21], &ann[..21]].concat());
     assert_eq!(written(|into| put_user(into, &catalog, 0)), []);
 }

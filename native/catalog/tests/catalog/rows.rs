@@ -72,7 +72,7 @@ fn values() {
     assert_eq!(hex(&value(&Row::Topic(1, 2, row))), expected);
     assert_eq!(hex(&value(&Row::NextUser(0x0102))), "02010000");
     let front = ["0700000000000000", "02", "03626f62", "04000000", "68617368", "0800000000000000"];
-    let expected = [&front.concat(), "05000000", "626c6f636b", "00000000"].concat();
+    let expected = [&front.concat(), "0b000000", "0000000000000000000000", "00000000"].concat();
     assert_eq!(hex(&value(&user(1, "bob"))), expected);
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn user(id: u32, text: &str) -> Row {
         name: name(text),
         password_hash: b"hash".as_slice().into(),
         hash_epoch: 8,
-        permissions: b"block".as_slice().into(),
+        permissions: [0; 11].into(),
         options: [].into(),
     };
     Row::User(id, Box::new(row))

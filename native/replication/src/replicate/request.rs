@@ -62,6 +62,14 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
         }
     }
 
+    /// The answer to a request of the metadata group by its number alone; nothing if it can be asked for.
+    #[must_use]
+    pub fn recall(&self, client: u128, session: u64, request: u64) -> Option<LogAnswer> {
+        let Some(group) = self.groups.get(&METADATA) else { return Some(LogAnswer::NoGroup) };
+        let session = self.op_of_session(METADATA, LogOperation::Metadata, session);
+        group.replica.recall(client, session, request).map(LogAnswer::from)
+    }
+
     /// Takes a request of the cluster itself, whose result no client waits for.
     pub fn propose(&mut self, request: LogRequest) -> Result<(), LogAnswer> {
         self.prepare(None, request)

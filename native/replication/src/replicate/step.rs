@@ -149,18 +149,8 @@ impl<E: Environment, M: MetadataMachine> ShardLog<E, M> {
     }
 
     fn answer(&mut self, id: u64, ticket: Option<Ticket>, answer: Answer) {
-        let answer = match answer {
-            Answer::Done { op, reply } => LogAnswer::Done { op, reply },
-            // The first request is still in progress; a later repetition will be answered.
-            Answer::Pending | Answer::Busy => {
-                self.outbox.counts.busy += 1;
-                LogAnswer::Busy
-            }
-            Answer::Superseded => LogAnswer::Superseded,
-            Answer::NoSession => LogAnswer::NoSession,
-            Answer::NotPrimary => LogAnswer::NotPrimary,
-            Answer::Unsupported => LogAnswer::Unsupported,
-        };
+        let answer = LogAnswer::from(answer);
+        self.outbox.counts.busy += u64::from(answer == LogAnswer::Busy);
         let waiting = match (&answer, ticket) {
             (LogAnswer::Done { op, .. }, None) => {
                 self.groups.get_mut(&id).and_then(|group| group.take_waiting(*op))

@@ -1,12 +1,13 @@
-//! Changes of streams, topics and partitions on their way to the log that takes them: that of the metadata,
-//! after what can be judged without knowing any of them, or that of a partition.
+//! Changes of streams, topics, partitions and users on their way to the log that takes them: that of the
+//! metadata, after what can be judged without knowing any of them, or that of a partition.
 
-use ng_mesh::frame::{Ask, PartitionAsk, Place};
+use ng_catalog::Target;
+use ng_mesh::frame::{Ask, PartitionAsk, Place, Secret};
 use ng_net::{ConnectionId, Peer};
 use ng_wire::frame::RequestHeader;
 use ng_wire::request::{
-    CreateStream, CreateTopic, DeleteSegments, PartitionsChange, StreamTarget, TopicTarget, UpdateStream,
-    UpdateTopic,
+    ChangePassword, CreateStream, CreateTopic, CreateUser, DeleteSegments, PartitionsChange, StreamTarget,
+    TopicTarget, UpdatePermissions, UpdateStream, UpdateTopic, UpdateUser, UserTarget,
 };
 use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
@@ -26,6 +27,11 @@ pub(super) fn check(command: Command, body: &[u8]) -> Option<Result<(), ErrorCod
         Command::CreatePartitions | Command::DeletePartitions => {
             PartitionsChange::decode(body).map(|body| body.check())
         }
+        Command::CreateUser => CreateUser::decode(body).map(|body| body.check()),
+        Command::UpdateUser => UpdateUser::decode(body).map(|body| body.check()),
+        Command::DeleteUser => UserTarget::decode(body).map(|_| Ok(())),
+        Command::UpdatePermissions => UpdatePermissions::decode(body).map(|body| body.check()),
+        Command::ChangePassword => ChangePassword::decode(body).map(|body| body.check()),
         _ => return None,
     };
     Some(checked.unwrap_or(Err(ErrorCode::InvalidCommand)))
@@ -55,7 +61,23 @@ impl RequestHandler {
         }
     }
 
-    /// Sends a command that was looked at to the metadata's log.
+    /// The thing that a command is about, as far as its rights are judged here; nothing if it names a user who
+    /// is not there, which is answered first.
+    pub(super) fn target(&self, command: Command, body: &[u8]) -> Option<Target> {
+        match command {
+            Command::GetUser
+            | Command::UpdateUser
+            | Command::DeleteUser
+            | Command::UpdatePermissions
+            | Command::ChangePassword => {
+                let named = UserTarget::front(body).ok()?;
+                self.catalog.find_user(named.user).ok().map(Target::User)
+            }
+            _ => Some(Target::Node),
+        }
+    }
+
+    /// Sends a command that was looked at to the metadata's log, by way of Python if it brings a password.
     pub(super) fn order(
         &mut self,
         id: ConnectionId,
@@ -66,6 +88,12 @@ impl RequestHandler {
     ) -> Decision {
         let Some(bound) = peer.bound else { return Decision::Denied(ErrorCode::Unauthenticated) };
         let operation = command.row().operation;
-        self.ask(id, peer, header, Ask::Metadata { operation, bound, body: body.into() })
+        let ask = match command {
+            Command::CreateUser | Command::ChangePassword => {
+                Ask::Enrich { operation, bound, body: Secret(body.into()) }
+            }
+            _ => Ask::Metadata { operation, bound, body: body.into() },
+        };
+        self.ask(id, peer, header, ask)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Bound::{self, Included, Unbounded};
 use std::sync::Arc;
 
-use ng_catalog::replies::{JustMade, put_stream, put_topic};
+use ng_catalog::replies::{JustMade, put_stream, put_topic, put_user};
 use ng_catalog::{Catalog, RowKey, snapshot};
 use ng_control::applied::Applied;
 use ng_control::record::{Record, RingFull};
@@ -155,6 +155,7 @@ fn reply(answer: &Applied<'_>, catalog: &Catalog) -> Vec<u8> {
             ReplyKind::Empty => {}
             ReplyKind::Stream => put_stream(&mut reply, catalog, &JustMade, answer.stream),
             ReplyKind::Topic => put_topic(&mut reply, catalog, &JustMade, answer.stream, answer.topic),
+            ReplyKind::User => put_user(&mut reply, catalog, answer.stream),
         }
     }
     reply

@@ -21,6 +21,8 @@ impl<E: Environment> Shard<E> {
         for (ticket, request) in std::mem::take(&mut self.handler.commands) {
             self.log.request(ticket, request);
         }
+        // After the commands of this turn, so that a retry of one of them is recognised.
+        self.begin_enrichments();
         self.log.turn(&mut self.driver);
         self.tell_ready_groups();
         let outputs: Vec<Outgoing> = self.log.outgoing().collect();

@@ -114,6 +114,8 @@ proptest! {
                     let stamp = stamp_of(request) + u128::from(op % 3 == 0);
                     let found = described(table.look_up(client, session, request, stamp));
                     prop_assert_eq!(found, model.look_up(client, session, request, stamp));
+                    let recalled = described(table.recall(client, session, request));
+                    prop_assert_eq!(recalled, model.look_up(client, session, request, stamp_of(request)));
                 }
             }
             prop_assert_eq!(table.len(), model.0.len());

@@ -33,4 +33,4 @@ pub use register::{Credentials, Register, RegisterFault};
 pub use send::SendMessages;
 pub use streams::{CreateStream, StreamTarget, UpdateStream};
 pub use topics::{CreateTopic, PARTITIONS_PER_REQUEST_MAX, TopicTarget, UpdateTopic};
-pub use users::UserTarget;
+pub use users::{ChangePassword, CreateUser, UpdatePermissions, UpdateUser, UserTarget};

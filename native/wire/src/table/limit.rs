@@ -38,6 +38,8 @@ limits! {
     PASSWORD_BYTES_MIN = 3;
     /// Bytes of a password, at most.
     PASSWORD_BYTES_MAX = 100;
+    /// Commands that wait for a password hash before they go into the log.
+    ENRICHMENTS_MAX = 256;
 }
 
 /// Whether a user may have a name of this many bytes.

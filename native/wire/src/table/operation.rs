@@ -80,7 +80,10 @@ impl Operation {
     /// Whether the body of a reply begins with a result section, which clients then strip without looking.
     #[must_use]
     pub const fn has_result_section(self) -> bool {
-        !matches!(self, Self::NonReplicated | Self::Logout | Self::DeleteSegments | Self::SendMessages)
+        !matches!(
+            self,
+            Self::NonReplicated | Self::Logout | Self::CreateRoot | Self::DeleteSegments | Self::SendMessages
+        )
     }
 
     /// Whether the control plane proposes it by itself.

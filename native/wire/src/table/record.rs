@@ -39,6 +39,9 @@ coded! {
         Cut = 12, "cut";
         /// The end of an adoption, under its token. Body: the end (u8), reason (string; empty unless it failed).
         Adopted = 13, "adopted";
+        /// A command that needs a hash before the log takes it, under its ticket. Body: operation (u8), user id (u32), what
+        /// the client wrote.
+        Enrich = 14, "enrich";
     }
 }
 
@@ -54,7 +57,7 @@ coded! {
         /// Clients may connect. No body.
         OpenDoors = 3, "open_doors";
         /// The result of an operation, whose number is the token. Body: error code or 0 (u32), kind of reply (u8), stream,
-        /// topic (u32), revision (u64), deltas.
+        /// topic (u32), revision (u64), deltas. The user of a reply stands in the place of the stream.
         Applied = 4, "applied";
         /// Operations for a shard, under the pass of the token. Body: kind (u8), group (u64), purge generation (u64),
         /// repeated.
@@ -72,6 +75,8 @@ coded! {
         /// Puts an operation of the cluster itself into the metadata's log, if that takes it now. Body: operation (u8), its
         /// body.
         Propose = 10, "propose";
+        /// The answer to an `enrich` record, under its ticket. Body: error code or 0 (u32), the body that goes into the log.
+        Enriched = 11, "enriched";
     }
 }
 
@@ -110,5 +115,7 @@ coded! {
         Stream = 1, "stream";
         /// A topic with its partitions.
         Topic = 2, "topic";
+        /// A user with its permissions.
+        User = 3, "user";
     }
 }

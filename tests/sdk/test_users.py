@@ -1,9 +1,20 @@
 """The unmodified `apache-iggy` client: users."""
 
+from collections.abc import Awaitable
 from itertools import cycle
 
 import pytest
-from apache_iggy import GlobalPermissions, IggyClient, Permissions, StreamPermissions, UserStatus
+from apache_iggy import (
+    Consumer,
+    GlobalPermissions,
+    IggyClient,
+    Permissions,
+    PollingStrategy,
+    SendMessage,
+    StreamPermissions,
+    TopicPermissions,
+    UserStatus,
+)
 
 from tests.sdk.clients import connected, logged_in
 from tests.support.fixtures import StartNode
@@ -141,3 +152,67 @@ async def test_every_step_survives_every_end(start_node: StartNode) -> None:
     root = await next_life()
     assert [user.id for user in await root.get_users()] == [0]
     assert (await root.create_user("keeper", "first-secret")).id == made.id + 1
+
+
+async def test_rights_in_a_stream_and_a_topic_hold_for_the_next_request(served: Node) -> None:
+    root = await logged_in(served)
+    for stream in ("own", "other"):
+        await root.create_stream(stream)
+        for topic in ("first", "second"):
+            await root.create_topic(stream, topic, 1)
+    own = await root.get_stream("own")
+    assert own is not None
+    first = await root.get_topic("own", "first")
+    assert first is not None
+    await root.create_user("plain", "plain-secret")
+    plain = await as_user(served, "plain", "plain-secret")
+
+    async def allowed(stream: str, topic: str) -> tuple[bool, bool]:
+        """Whether the user may send to a topic, and poll it."""
+        return (
+            await succeeds(plain.send_messages(stream, topic, 0, [SendMessage("one")])),
+            await succeeds(
+                plain.poll_messages(
+                    stream,
+                    topic,
+                    partition_id=0,
+                    consumer=Consumer.Single("plain"),
+                    polling_strategy=PollingStrategy.First(),
+                    count=1,
+                    auto_commit=False,
+                )
+            ),
+        )
+
+    assert await allowed("own", "first") == (False, False)
+    in_topic = StreamPermissions(topics={first.id: TopicPermissions(send_messages=True)})
+    await root.update_permissions("plain", Permissions(streams={own.id: in_topic}))
+    assert await allowed("own", "first") == (True, False)
+    assert await allowed("own", "second") == (False, False)
+    await root.update_permissions(
+        "plain", Permissions(streams={own.id: StreamPermissions(poll_messages=True)})
+    )
+    assert await allowed("own", "first") == (False, True)
+    assert await allowed("own", "second") == (False, True)
+    assert await allowed("other", "first") == (False, False)
+    assert not await succeeds(plain.create_topic("own", "third", 1))
+    await root.update_permissions(
+        "plain", Permissions(streams={own.id: StreamPermissions(manage_topics=True)})
+    )
+    assert await succeeds(plain.create_topic("own", "third", 1))
+    assert not await succeeds(plain.create_topic("other", "third", 1))
+    await root.update_permissions("plain", None)
+    assert await allowed("own", "first") == (False, False)
+    with pytest.raises(RuntimeError, match="not found"):
+        await plain.send_messages("missing", "first", 0, [SendMessage("one")])
+
+
+async def succeeds(request: Awaitable[object]) -> bool:
+    """Whether a request is performed; it is refused for lack of rights otherwise."""
+    try:
+        await request
+    except RuntimeError as error:
+        if "Unauthorized" not in str(error):
+            raise
+        return False
+    return True

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use ng_wire::permissions::Permissions;
+use ng_wire::table::command::Command;
 use ng_wire::table::permission::Requirement;
 
 use crate::catalog::Catalog;
+use crate::resolve::Missing;
 use crate::rights::Rights;
 
 /// The user who may do everything.
@@ -23,6 +25,21 @@ pub enum Target {
     Stream(u32),
     /// A topic, or something in it: its stream and its number there.
     Topic(u32, u32),
+}
+
+/// Why a command on a target is not performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barred {
+    /// The target is not there.
+    Missing(Missing),
+    /// The user does not meet the requirement of the command.
+    Forbidden,
+}
+
+impl From<Missing> for Barred {
+    fn from(missing: Missing) -> Self {
+        Self::Missing(missing)
+    }
 }
 
 /// The rights of every user.
@@ -59,6 +76,15 @@ impl Catalog {
         match user.and_then(|user| Some((user, self.user_rights.0.get(&user)?))) {
             Some((user, rights)) => rights.meet(user, requirement, target),
             None => !requirement.needs_session(),
+        }
+    }
+
+    /// Agrees that a user may perform a command on a target that was found: a missing one is answered as such,
+    /// whoever asks.
+    pub fn authorize(&self, user: Option<u32>, command: Command, target: Target) -> Result<(), Barred> {
+        match self.permits(user, command.row().requirement, target) {
+            true => Ok(()),
+            false => Err(Barred::Forbidden),
         }
     }
 }

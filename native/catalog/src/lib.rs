@@ -28,7 +28,7 @@ pub mod snapshot;
 mod user_row;
 mod walk;
 
-pub use authorize::{ROOT, Target};
+pub use authorize::{Barred, ROOT, Target};
 pub use catalog::Catalog;
 pub use key::{KeyBytes, RowKey};
 pub use name::RowName;

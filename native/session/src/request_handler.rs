@@ -31,6 +31,7 @@ use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 use ng_wire::table::metric::{Cell, Metric};
 use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::ReplyOutcome;
+use ng_wire::table::permission::Requirement;
 use ng_wire::table::roster::{NodeRole, NodeStatus};
 use ng_wire::table::transport::Transport;
 
@@ -191,9 +192,8 @@ impl RequestHandler {
         if command == Command::Logout && peer.bound.is_none() {
             return Decision::body(Vec::new());
         }
-        let user = peer.bound.map(|bound| bound.user_id);
         let target = self.target(command, body.bytes());
-        if target.is_some_and(|target| !self.catalog.permits(user, command.row().requirement, target)) {
+        if target.is_some_and(|target| self.catalog.authorize(user(peer), command, target).is_err()) {
             return Decision::Denied(ErrorCode::Unauthorized);
         }
         match command {
@@ -222,13 +222,13 @@ impl RequestHandler {
             | Command::GetTopic
             | Command::GetTopics
             | Command::GetUser
-            | Command::GetUsers => self.read(command, body.bytes()),
+            | Command::GetUsers => self.read(command, peer, body.bytes()),
             Command::SendMessages => self.send(id, peer, header, body),
             Command::PollMessages => self.poll(id, peer, header, body.bytes()),
-            Command::GetConsumerOffset => self.stored_offset(id, header, body.bytes()),
-            Command::StoreConsumerOffset => self.store_offset(id, header, body.bytes()),
-            Command::DeleteConsumerOffset => self.delete_offset(id, header, body.bytes()),
-            Command::DeleteSegments => self.delete_segments(id, header, body.bytes()),
+            Command::GetConsumerOffset => self.stored_offset(id, peer, header, body.bytes()),
+            Command::StoreConsumerOffset => self.store_offset(id, peer, header, body.bytes()),
+            Command::DeleteConsumerOffset => self.delete_offset(id, peer, header, body.bytes()),
+            Command::DeleteSegments => self.delete_segments(id, peer, header, body.bytes()),
             _ => match commands::check(command, body.bytes()) {
                 Some(Ok(())) => self.order(id, peer, header, command, body.bytes()),
                 Some(Err(error)) => Decision::Denied(error),
@@ -393,6 +393,36 @@ fn unauthenticated(header: &RequestHeader, command: Option<&Command>) -> Option<
         }
         Some(_) => Some(Decision::evicted(EvictionReason::NoSession)),
         None => None,
+    }
+}
+
+/// The user of a connection's session, if it has one.
+fn user(peer: &Peer) -> Option<u32> {
+    peer.bound.map(|bound| bound.user_id)
+}
+
+/// Whether a command is judged before its body is read. One with a target is judged once that was found, and a
+/// change of the metadata by its log, whose decision counts.
+const fn is_about_the_node(command: Command) -> bool {
+    match command.row().requirement {
+        Requirement::Nothing
+        | Requirement::Credentials
+        | Requirement::Session
+        | Requirement::ReadServers
+        | Requirement::ReadUsers
+        | Requirement::ManageUsers
+        | Requirement::ReadStreams => true,
+        Requirement::ReadUsersOrSelf
+        | Requirement::ManageUsersOrSelf
+        | Requirement::ReadStream
+        | Requirement::ManageStreams
+        | Requirement::ManageStream
+        | Requirement::ReadTopics
+        | Requirement::ReadTopic
+        | Requirement::ManageTopics
+        | Requirement::ManageTopic
+        | Requirement::PollMessages
+        | Requirement::SendMessages => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who may do what.
 
-use ng_catalog::{Catalog, ROOT, Rights, Target};
+use ng_catalog::{Barred, Catalog, ROOT, Rights, Target};
 use ng_wire::permissions::{Permissions, StreamPermissions, TopicPermissions};
 use ng_wire::table::command::Command;
 use ng_wire::table::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
@@ -19,6 +19,15 @@ fn root_may_do_everything_and_an_unknown_user_nothing_that_needs_a_session() {
             }
         }
     }
+}
+
+#[test]
+fn a_command_on_a_target_is_forbidden_to_all_who_have_no_right_to_it() {
+    let catalog = Catalog::default();
+    let poll = |user| catalog.authorize(user, Command::PollMessages, Target::Topic(3, 4));
+    assert_eq!(poll(Some(ROOT)), Ok(()));
+    assert_eq!((poll(Some(7)), poll(None)), (Err(Barred::Forbidden), Err(Barred::Forbidden)));
+    assert_eq!(catalog.authorize(None, Command::Ping, Target::Node), Ok(()));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Changes of streams, topics, partitions and users on their way to the log that takes them: that of the
 //! metadata, after what can be judged without knowing any of them, or that of a partition.
 
-use ng_catalog::Target;
+use ng_catalog::{Barred, Target};
 use ng_mesh::frame::{Ask, PartitionAsk, Place, Secret};
 use ng_net::{ConnectionId, Peer};
 use ng_wire::frame::RequestHeader;
@@ -12,8 +12,8 @@ use ng_wire::request::{
 use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
 
-use super::reads::absent;
-use super::{Decision, RequestHandler};
+use super::reads::barred;
+use super::{Decision, RequestHandler, is_about_the_node, user};
 
 /// Looks at the body of a command that the metadata's log takes; nothing if it takes no such command.
 pub(super) fn check(command: Command, body: &[u8]) -> Option<Result<(), ErrorCode>> {
@@ -42,14 +42,17 @@ impl RequestHandler {
     pub(super) fn delete_segments(
         &mut self,
         id: ConnectionId,
+        peer: &Peer,
         header: &RequestHeader,
         body: &[u8],
     ) -> Decision {
+        const COMMAND: Command = Command::DeleteSegments;
         let Ok(DeleteSegments { target, partition, count }) = DeleteSegments::decode(body) else {
             return Decision::Denied(ErrorCode::InvalidCommand);
         };
-        let found = self.catalog.find_topic(target).and_then(|topic| {
+        let found = self.catalog.find_topic(target).map_err(Barred::from).and_then(|topic| {
             let row = self.catalog.find_partition(&topic, partition)?;
+            self.catalog.authorize(user(peer), COMMAND, Target::Topic(topic.stream, topic.topic))?;
             let place = Place { stream: topic.stream, topic: topic.topic, partition, group: row.group };
             Ok((place, topic.row.durability))
         });
@@ -57,12 +60,13 @@ impl RequestHandler {
             Ok((place, level)) => {
                 self.ask_partition(id, header, place, PartitionAsk::DeleteSegments { count, level })
             }
-            Err(missing) => absent(missing, Command::DeleteSegments),
+            Err(refusal) => barred(refusal, COMMAND),
         }
     }
 
-    /// The thing that a command is about, as far as its rights are judged here; nothing if it names a user who
-    /// is not there, which is answered first.
+    /// The target by which a command is judged before it is performed. None for a command that is judged once
+    /// its stream or topic was found, for a change of the metadata, which its log judges, and for a user who
+    /// does not exist, because a missing target is reported first.
     pub(super) fn target(&self, command: Command, body: &[u8]) -> Option<Target> {
         match command {
             Command::GetUser
@@ -73,7 +77,7 @@ impl RequestHandler {
                 let named = UserTarget::front(body).ok()?;
                 self.catalog.find_user(named.user).ok().map(Target::User)
             }
-            _ => Some(Target::Node),
+            command => is_about_the_node(command).then_some(Target::Node),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests for partitions on their way to the shards that own them.
 
-use ng_catalog::Missing;
+use ng_catalog::{Barred, Missing, Target};
 use ng_mesh::frame::{Answer, ClientAnswer, ClientFrame, PartitionAsk, PartitionRequest, Place, ShardFrame};
 use ng_net::{ConnectionId, Connections, FrameBody, Kept, Peer};
 use ng_replication::{Consumer, Poll, PollStrategy};
@@ -14,8 +14,8 @@ use ng_wire::table::command::Command;
 use ng_wire::table::error::ErrorCode;
 use ng_wire::table::frame_drop::{DropReason, FrameVariant};
 
-use super::reads::absent;
-use super::{Decision, RequestHandler, WaitingPoll};
+use super::reads::barred;
+use super::{Decision, RequestHandler, WaitingPoll, user};
 
 /// A frame with messages that is shorter is copied out of its memory: kept with that, it would hold more than
 /// it is worth.
@@ -57,18 +57,21 @@ impl RequestHandler {
         if let Some(asked) = &mut peer.asked {
             (asked.messages, asked.bytes) = (messages.messages, messages.batch.len() as u64);
         }
-        match self.place_of_batch(&messages) {
+        match self.place_of_batch(peer, &messages) {
             Ok((place, level)) => {
                 let start = messages.batch_start;
                 let ask = PartitionAsk::Send { batch: body.keep(start), level };
                 self.ask_partition(id, header, place, ask)
             }
-            Err(missing) => absent(missing, Command::SendMessages),
+            Err(refusal) => barred(refusal, Command::SendMessages),
         }
     }
 
-    fn place_of_batch(&mut self, messages: &SendMessages<'_>) -> Result<(Place, Level), Missing> {
+    /// Where a batch goes, before anything of it is hashed.
+    fn place_of_batch(&mut self, peer: &Peer, messages: &SendMessages<'_>) -> Result<(Place, Level), Barred> {
         let topic = self.catalog.find_topic(messages.target)?;
+        let target = Target::Topic(topic.stream, topic.topic);
+        self.catalog.authorize(user(peer), Command::SendMessages, target)?;
         let turn = self.balance.entry((topic.stream, topic.topic)).or_default();
         let (partition, row) = self.catalog.choose_partition(&topic, messages.partitioning, turn)?;
         let place = Place { stream: topic.stream, topic: topic.topic, partition, group: row.group };
@@ -87,9 +90,9 @@ impl RequestHandler {
         let Ok(poll) = PollMessages::decode(body) else {
             return Decision::Denied(ErrorCode::InvalidCommand);
         };
-        let (place, _) = match self.place(poll.target, poll.partition.unwrap_or(0)) {
+        let (place, _) = match self.place(peer, COMMAND, poll.target, poll.partition.unwrap_or(0)) {
             Ok(found) => found,
-            Err(missing) => return absent(missing, COMMAND),
+            Err(refusal) => return barred(refusal, COMMAND),
         };
         let Some(consumer) = consumer(&poll.consumer) else { return no_group(COMMAND) };
         let poll = Poll {
@@ -149,6 +152,7 @@ impl RequestHandler {
     pub(super) fn stored_offset(
         &mut self,
         id: ConnectionId,
+        peer: &Peer,
         header: &RequestHeader,
         body: &[u8],
     ) -> Decision {
@@ -156,20 +160,27 @@ impl RequestHandler {
         let Ok(target) = OffsetTarget::decode(body) else {
             return Decision::Denied(ErrorCode::InvalidCommand);
         };
-        match self.place(target.target, target.partition.unwrap_or(0)) {
+        match self.place(peer, COMMAND, target.target, target.partition.unwrap_or(0)) {
             Ok((place, _)) => match consumer(&target.consumer) {
                 Some(consumer) => self.ask_partition(id, header, place, PartitionAsk::StoredOffset(consumer)),
                 None => no_group(COMMAND),
             },
-            Err(missing) => absent(missing, COMMAND),
+            Err(refusal) => barred(refusal, COMMAND),
         }
     }
 
     /// Has an offset kept for a consumer.
-    pub(super) fn store_offset(&mut self, id: ConnectionId, header: &RequestHeader, body: &[u8]) -> Decision {
+    pub(super) fn store_offset(
+        &mut self,
+        id: ConnectionId,
+        peer: &Peer,
+        header: &RequestHeader,
+        body: &[u8],
+    ) -> Decision {
         match StoreOffset::decode(body) {
             Ok(StoreOffset { place, offset, ack }) => {
-                self.write_offset(id, header, Command::StoreConsumerOffset, (&place, Some(offset), ack))
+                let command = Command::StoreConsumerOffset;
+                self.write_offset(id, peer, header, command, (&place, Some(offset), ack))
             }
             Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
         }
@@ -179,12 +190,13 @@ impl RequestHandler {
     pub(super) fn delete_offset(
         &mut self,
         id: ConnectionId,
+        peer: &Peer,
         header: &RequestHeader,
         body: &[u8],
     ) -> Decision {
         match DeleteOffset::decode(body) {
             Ok(DeleteOffset { place, ack }) => {
-                self.write_offset(id, header, Command::DeleteConsumerOffset, (&place, None, ack))
+                self.write_offset(id, peer, header, Command::DeleteConsumerOffset, (&place, None, ack))
             }
             Err(_) => Decision::Denied(ErrorCode::InvalidCommand),
         }
@@ -193,15 +205,16 @@ impl RequestHandler {
     fn write_offset(
         &mut self,
         id: ConnectionId,
+        peer: &Peer,
         header: &RequestHeader,
         command: Command,
         (target, offset, ack): (&OffsetTarget<'_>, Option<u64>, Ack),
     ) -> Decision {
-        let found = target.partition.ok_or(Missing::Partition);
-        let found = found.and_then(|partition| self.place(target.target, partition));
+        let found = target.partition.ok_or(Barred::Missing(Missing::Partition));
+        let found = found.and_then(|partition| self.place(peer, command, target.target, partition));
         let (place, durability) = match found {
             Ok(found) => found,
-            Err(missing) => return absent(missing, command),
+            Err(refusal) => return barred(refusal, command),
         };
         let Some(consumer) = consumer(&target.consumer) else { return no_group(command) };
         if offset == Some(u64::MAX) {
@@ -213,9 +226,16 @@ impl RequestHandler {
     }
 
     /// A partition that a request names, and what its consumers were promised of their offsets.
-    fn place(&self, target: TopicTarget<'_>, partition: u32) -> Result<(Place, Level), Missing> {
+    fn place(
+        &self,
+        peer: &Peer,
+        command: Command,
+        target: TopicTarget<'_>,
+        partition: u32,
+    ) -> Result<(Place, Level), Barred> {
         let topic = self.catalog.find_topic(target)?;
         let row = self.catalog.find_partition(&topic, partition)?;
+        self.catalog.authorize(user(peer), command, Target::Topic(topic.stream, topic.topic))?;
         let place = Place { stream: topic.stream, topic: topic.topic, partition, group: row.group };
         Ok((place, topic.row.consumer_offset_durability))
     }

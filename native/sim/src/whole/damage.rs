@@ -22,6 +22,8 @@ impl WholeWorld {
     pub(super) fn damage_and_read(&mut self) -> Result<Option<Cell>, Verdict> {
         let places = self.grouped_places();
         self.stop_in_order()?;
+        // A segment of a lease is the file of the partition: what damages one damages the other.
+        self.leases = None;
         let files = files_of(&self.environment);
         let damages = self.plan.damage.clone();
         let choice = Choice { damages: &damages, files: &files, older: &self.older, orderly: true };

@@ -4,7 +4,6 @@ use ng_io::Environment as _;
 use ng_io::simulated::Faults as DiskFaults;
 
 use super::world::{Happening, WholeWorld};
-use crate::damage::files_of;
 use crate::judges::Verdict;
 use crate::node::MILLI;
 use crate::plan::Fault;
@@ -73,9 +72,6 @@ impl WholeWorld {
     /// Everything is as it should be from now on.
     pub(super) fn heal(&mut self) {
         self.tell(|| "everything heals".to_owned());
-        if !self.plan.damage.is_empty() {
-            self.older = files_of(&self.environment);
-        }
         self.environment.set_capacity(u64::MAX);
         self.environment.set_faults(DiskFaults::default());
         (self.disk_is_full, self.disk_fails) = (false, false);

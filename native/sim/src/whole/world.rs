@@ -16,7 +16,7 @@ use super::process::{Fault as End, Process, stop_bound};
 use super::reach::Reached;
 use super::sizes::{Sizes, server};
 use crate::conditions::log_uniform;
-use crate::damage::Files;
+use crate::damage::{Damage, Files, files_of};
 use crate::judges::Verdict;
 use crate::node::MILLI;
 use crate::plan::{Fault, Plan};
@@ -61,7 +61,7 @@ pub(crate) struct WholeWorld {
     /// What is to go, in a world where something goes.
     drops: Option<Random>,
     pub(super) leases: Option<Leases>,
-    /// The files of an earlier moment, where one is to be damaged.
+    /// The files when the life before the last one ended, where one of them may be put in the place of a later one.
     pub(super) older: Files,
     pub(super) environment: SimulatedEnvironment,
     pub(super) process: Option<Process>,
@@ -256,6 +256,9 @@ impl WholeWorld {
         self.stopping = false;
         if let Some(leases) = &mut self.leases {
             leases.forget_orders();
+        }
+        if !self.ending && self.plan.damage.contains(&Damage::Older) {
+            self.older = files_of(&self.environment);
         }
         if let Some(process) = self.process.take() {
             self.removed = process.python.removed();

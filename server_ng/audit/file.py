@@ -77,8 +77,16 @@ class AuditFile:
         if len(self._waiting) < WAITING_MAX:
             self._waiting.append({**self._head(event, self.last_op, time_micros), **fields})
         else:
-            self._lose(1)
+            self.lose(1)
         self._wake.set()
+
+    def lose(self, lines: int) -> None:
+        """Counts lines that cannot be written."""
+        self.lost += lines
+        if self._waiting and isinstance(before := self._waiting[-1], int):
+            self._waiting[-1] = before + lines
+        else:
+            self._waiting.append(lines)
 
     async def run(self) -> None:
         """Writes what waits, until the file is closed and nothing waits any more."""
@@ -178,13 +186,6 @@ class AuditFile:
         if not self._failing:
             self._failing = True
             _log.error("audit_lines_lost", path=str(self._path), reason=error.strerror)
-
-    def _lose(self, lines: int) -> None:
-        self.lost += lines
-        if self._waiting and isinstance(before := self._waiting[-1], int):
-            self._waiting[-1] = before + lines
-        else:
-            self._waiting.append(lines)
 
     async def _call(self, function: Callable[..., Any], *arguments: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)

@@ -7,16 +7,19 @@ from typing import Any, Final
 from server_ng.audit.file import AuditFile, NotAnAuditFileError
 from server_ng.bootstrap.errors import StartError
 from server_ng.bootstrap.metadata_events import Change
+from server_ng.engine.records import Session
 from server_ng.metadata.ops import SUCCESS, Op, Outcome
 from server_ng.observe.catalogue import sample
 from server_ng.observe.metrics import Sample
-from server_ng.wire.tables import ErrorCode
+from server_ng.wire.tables import ErrorCode, SessionChange
 
 __all__ = ["Audit", "open_audit"]
 
 _CLOSE_SECONDS: Final = 5.0
 # No account has a longer name.
 _NAME_MAX: Final = 50
+# Beyond this some end was lost on the way here; there are never more sessions.
+_ADDRESSES_MAX: Final = 65_536
 
 
 def open_audit(path: Path | None) -> AuditFile | None:
@@ -45,6 +48,10 @@ class Audit:
         self._cluster = cluster
         """The identity of the cluster: known once the data directory is founded."""
         self._is_begun = False
+        self._sessions = 0
+        """How many records of sessions the engine has made."""
+        self._addresses: dict[int, str] = {}
+        """Of the clients that have sessions."""
 
     @property
     def is_on(self) -> bool:
@@ -66,12 +73,35 @@ class Audit:
         file = self._begun()
         if file is not None and op.number > file.last_op:
             result = "ok" if outcome.result == SUCCESS else ErrorCode(outcome.result).name.lower()
-            fields = {"user": op.user_id, **change.fields, "outcome": result}
+            address = self._addresses.get(op.client)
+            where = {} if address is None else {"address": address}
+            fields = {"user": op.user_id, **where, **change.fields, "outcome": result}
             file.add(change.event, op.number, fields, op.timestamp)
 
-    def logged_in(self, username: str, user_id: int, address: str) -> None:
-        """Credentials that were accepted."""
-        self._add("logged_in", name=username, user=user_id, address=address)
+    def session(self, record: Session) -> None:
+        """A session that opened or ended. The engine tells of them only if there is a file."""
+        if (file := self._begun()) is None:
+            return
+        if record.sequence > self._sessions:
+            file.lose(record.sequence - self._sessions)
+        self._sessions = record.sequence + 1
+        fields: dict[str, str | int | None] = {
+            "user": record.user_id,
+            "session": record.number,
+            "address": record.address,
+        }
+        match record.change:
+            case SessionChange.OPENED:
+                self._addresses[record.client] = record.address
+                file.add("logged_in", 0, fields)
+            case SessionChange.ENDED:
+                self._addresses.pop(record.client, None)
+            case SessionChange.EVICTED:
+                self._addresses.pop(record.client, None)
+                reason = None if record.reason is None else record.reason.name.lower()
+                file.add("session_evicted", 0, {**fields, "outcome": reason})
+        if len(self._addresses) > _ADDRESSES_MAX:
+            del self._addresses[next(iter(self._addresses))]
 
     def refused(self, username: str, address: str, *, throttled: bool) -> None:
         """Credentials that were refused, or not looked at."""

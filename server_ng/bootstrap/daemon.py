@@ -48,6 +48,7 @@ from server_ng.engine.records import (
     NativeEvent,
     Progress,
     Record,
+    Session,
     Started,
     StartFailed,
     Stopped,
@@ -331,6 +332,8 @@ class _Daemon:
                 self._logins.take(record)
             case Enrich():
                 self._enriching.take(record)
+            case Session():
+                self._audit.session(record)
             case NativeEvent():
                 self._log_event(record)
             case Cut() | Adopted():

@@ -36,6 +36,7 @@ def engine_settings(
         shard_cpus=shard_cpus,
         connections_max=connections_max,
         logins_max=max(_LOGINS_MAX, settings.auth.login_queue_max),
+        session_records=settings.audit_path is not None,
         retention_period=maintenance.interval if maintenance.cleaner_enabled else timedelta(),
         notify_socket=environment.get("NOTIFY_SOCKET", ""),
         watchdog_us=_watchdog_micros(environment),

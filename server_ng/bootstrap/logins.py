@@ -49,7 +49,6 @@ class Logins:
                 self._refusals.tell(login.username, login.address, throttled=throttled)
                 self._audit.refused(login.username, login.address, throttled=throttled)
             case Accepted(user_id):
-                self._audit.logged_in(login.username, user_id, login.address)
                 _log.debug(
                     "client_logged_in", username=login.username, address=login.address, user_id=user_id
                 )

@@ -87,6 +87,8 @@ class EngineTable:
     """Maximum connections of the process, limited by file descriptors."""
     logins_max: int
     """Maximum logins that wait for a verdict."""
+    session_records: bool
+    """Whether the engine reports each session that opens or ends."""
     retention_period: timedelta
     """Interval between retention checks of a partition; zero: no message expires."""
     notify_socket: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, Literal, NamedTuple
 
-TABLES_DIGEST: Final = 0xEDCC2FBC907B3737
+TABLES_DIGEST: Final = 0xCF646F0432279744
 PROTOCOL_VERSION: Final = 11264
 METRIC_CELLS: Final = 319
 USERS_MAX: Final = 65536
@@ -753,6 +753,10 @@ class ToPython(IntEnum):
     ENRICH = 14
     """A command that needs a hash before the log takes it, under its ticket. Body: operation (u8), user
     id (u32), what the client wrote."""
+    SESSION = 15
+    """A session opened or ended; the token counts these records, so that one without room shows. Body:
+    which of the two (u8), the reason of an eviction, else 0 (u8), session (u64), client (u128), user id
+    (u32), peer address (string)."""
 
 
 class FromPython(IntEnum):
@@ -802,6 +806,17 @@ class FaultKind(IntEnum):
     MISROUTE = 65282
     """The next request for a partition that reaches the shard from another one names a wrong receiver. No
     body."""
+
+
+class SessionChange(IntEnum):
+    """What became of a session."""
+
+    OPENED = 0
+    """It was made by a login."""
+    ENDED = 1
+    """Its client logged out, or closed the connection."""
+    EVICTED = 2
+    """The server ended it."""
 
 
 class Verdict(IntEnum):

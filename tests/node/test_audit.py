@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fixtures import StartNode
+from tests.support.frames import REGISTER, Reply, Request, password_body
 from tests.support.node import Node
-from tests.support.raw import PASSWORD, USERNAME
+from tests.support.raw import PASSWORD, USERNAME, registered
 from tests.support.topic_client import Place, TopicClient
 from tests.support.waiting import until
 
@@ -47,8 +48,10 @@ def test_the_audit_file_names_logins_refusals_and_operations(make_node: StartNod
     ]  # fmt: skip
     _, refused, login, *operations = told
     assert (refused["name"], refused["outcome"]) == (USERNAME, "credentials")
-    assert (login["name"], login["user"]) == (USERNAME, 0)
+    assert login["user"] == 0
+    assert login["session"] > 0
     assert login["address"].startswith("127.0.0.1:")
+    assert {operation["address"] for operation in operations} == {login["address"]}
     assert [operation["outcome"] for operation in operations] == [
         "ok", "ok", "stream_name_already_exists", "ok",
     ]  # fmt: skip
@@ -59,6 +62,21 @@ def test_the_audit_file_names_logins_refusals_and_operations(make_node: StartNod
     assert (proof.returncode, proof.stdout.splitlines()[-1]) == (0, f"Digest: {told[-1]['chain']}")
     assert PASSWORD not in path.read_text()
     assert "guess-the-secret" not in path.read_text()
+
+
+def test_a_session_that_the_server_ends_is_named(make_node: StartNode, tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    node = make_node(settings={"audit.path": str(path)}).start()
+    with node.connect() as first, node.connect() as second:
+        session = first.register().session
+        login = Request(REGISTER, body=password_body(USERNAME, PASSWORD), client=first.client)
+        answer = second.ask(login)
+        assert isinstance(answer, Reply)
+        registered(answer)
+        until(lambda: path.read_text().count("logged_in") == 2, "the second login")
+    (evicted,) = [line for line in lines(path) if line["event"] == "session_evicted"]
+    assert (evicted["session"], evicted["outcome"]) == (session, "session_too_low")
+    assert evicted["address"] == lines(path)[1]["address"]
 
 
 def test_a_killed_server_goes_on_with_the_file_and_repeats_nothing(

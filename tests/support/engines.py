@@ -23,6 +23,7 @@ def engine_settings(folder: Path, **changes: Any) -> EngineSettings:
         shard_cpus=(None,),
         connections_max=64,
         logins_max=32,
+        session_records=False,
         retention_period=timedelta(minutes=1),
         notify_socket="",
         watchdog_us=0,

@@ -24,7 +24,7 @@ from tests.support.frames import (
 )
 from tests.support.waiting import WAIT_MAX
 
-__all__ = ["PASSWORD", "USERNAME", "RawClient", "Registered"]
+__all__ = ["PASSWORD", "USERNAME", "RawClient", "Registered", "registered"]
 
 USERNAME = "iggy"
 PASSWORD = "iggy-secret"

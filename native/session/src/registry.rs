@@ -1,5 +1,6 @@
 //! The registry: every client of the process, and every session. It lives on the first shard.
 
+mod reports;
 mod views;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ use ng_wire::table::record::{ToPython, Verdict};
 
 use crate::login::{Asker, LoginInProgress, LoginsInProgress};
 use crate::node_facts::NodeFacts;
+use crate::registry::reports::SessionNews;
 use crate::sessions::is_accepted;
 use crate::tickets::Tickets;
 use crate::totals::ShardTotals;
@@ -86,6 +88,8 @@ pub struct Registry {
     /// The node stops: sessions end with the process, not one by one.
     stopping: bool,
     counts: LoginCounts,
+    /// How many records about sessions Python was sent; none if it does not want any.
+    reports: Option<u64>,
     to_python: RecordWriter,
     /// Something was written for Python since [`Self::take_written`] was last asked.
     written: bool,
@@ -119,6 +123,7 @@ impl Registry {
             ended: Vec::new(),
             stopping: false,
             counts: LoginCounts::default(),
+            reports: None,
             to_python,
             written: false,
             host: HostFigures::default(),
@@ -201,8 +206,11 @@ impl Registry {
 
     /// Forgets a connection, and lets its session end.
     pub fn closed(&mut self, client_id: u32) {
-        let Some(session) = self.clients.remove(&client_id).and_then(|row| row.session) else { return };
+        let Some(ClientRow { address, session: Some(session) }) = self.clients.remove(&client_id) else {
+            return;
+        };
         self.by_client.remove(&session.client);
+        self.report(SessionNews::Ended, &session, address);
         if !session.leaving {
             self.leave(session.client, session.bound.session, None);
         }
@@ -331,9 +339,12 @@ impl Registry {
             return false;
         };
         let (shard, connection) = (asker.shard, asker.connection);
-        row.session = Some(BoundSession { client, bound, shard, connection, leaving: false });
+        let session = BoundSession { client, bound, shard, connection, leaving: false };
+        row.session = Some(session);
+        let address = row.address;
         self.by_client.insert(client, asker.client_id);
         self.counts.ok += 1;
+        self.report(SessionNews::Opened, &session, address);
         true
     }
 
@@ -342,9 +353,10 @@ impl Registry {
         else {
             return;
         };
-        if row.session.is_some_and(|session| session.bound.session == number) {
-            row.session = None;
+        if let Some(session) = row.session.take_if(|session| session.bound.session == number) {
+            let address = row.address;
             self.by_client.remove(&client);
+            self.report(SessionNews::Ended, &session, address);
         }
     }
 
@@ -356,10 +368,10 @@ impl Registry {
     }
 
     fn end_session(&mut self, client_id: u32, reason: EvictionReason) {
-        let Some(session) = self.clients.get_mut(&client_id).and_then(|row| row.session.take()) else {
-            return;
-        };
+        let Some(row) = self.clients.get_mut(&client_id) else { return };
+        let (address, Some(session)) = (row.address, row.session.take()) else { return };
         self.by_client.remove(&session.client);
+        self.report(SessionNews::Evicted(reason), &session, address);
         let BoundSession { connection, bound, shard, .. } = session;
         self.ended.push((shard, EndedSession { connection, session: bound.session, reason }));
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ng_catalog::Catalog;
 use ng_control::event_ring::event_ring;
 use ng_control::metrics::MetricsRow;
-use ng_control::record::{RECORD_RING_BYTES, record_ring};
+use ng_control::record::{RECORD_RING_BYTES, RecordWriter, record_ring};
 use ng_control::settings::Settings;
 use ng_control::shard_id::ShardId;
 use ng_io::{Environment, Instant, IoError, Listener, ThreadSpec};
@@ -102,7 +102,7 @@ pub fn open<E: Environment>(
     });
     let (to_python, records) = record_ring(RECORD_RING_BYTES);
     let (submissions, from_python) = record_ring(RECORD_RING_BYTES);
-    let mut registry = Some(Registry::new(registry_limits(&settings), to_python));
+    let mut registry = Some(registry(&settings, to_python));
     let mut first = Some((listener, from_python));
     let mut events = Vec::new();
     let mut setups = Vec::new();
@@ -179,12 +179,17 @@ fn metadata_requests(settings: &Settings) -> MetadataRequests {
     requests
 }
 
-fn registry_limits(settings: &Settings) -> RegistryLimits {
-    RegistryLimits {
+fn registry(settings: &Settings, to_python: RecordWriter) -> Registry {
+    let limits = RegistryLimits {
         clients_max: settings.engine.connections_max,
         sessions_max: settings.engine.sessions_max,
         logins_max: settings.engine.logins_max,
+    };
+    let mut registry = Registry::new(limits, to_python);
+    if settings.engine.session_records {
+        registry.report_sessions();
     }
+    registry
 }
 
 /// Any shard may hold most of the connections, because clients do not disconnect as evenly as they are

@@ -11,7 +11,16 @@ from server_ng.engine.errors import MalformedRecordError
 from server_ng.engine.records.layout import Frame, frames, take_string
 from server_ng.wire.cuts import CutSegment
 from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer
-from server_ng.wire.tables import AdoptionEnd, CutEnd, HeldState, ReconcileKind, ReconcileOutcome, ToPython
+from server_ng.wire.tables import (
+    AdoptionEnd,
+    CutEnd,
+    EvictionReason,
+    HeldState,
+    ReconcileKind,
+    ReconcileOutcome,
+    SessionChange,
+    ToPython,
+)
 
 __all__ = [
     "Adopted",
@@ -27,6 +36,7 @@ __all__ = [
     "Reconciled",
     "Record",
     "Rows",
+    "Session",
     "StartFailed",
     "Started",
     "Stopped",
@@ -37,6 +47,7 @@ _EVENT = struct.Struct("<HQQQ")
 _APPLY = struct.Struct("<QQQBI")
 _ENRICH = struct.Struct("<BI")
 _ANSWER = struct.Struct("<BQB")
+_SESSION = struct.Struct("<BBQQQI")
 _HELD = struct.Struct("<QB")
 _CUT_HEAD = struct.Struct("<QQ")
 _CUT_SEGMENT = struct.Struct("<QQQQQIIQQ")
@@ -188,9 +199,34 @@ class Adopted:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that opened or ended."""
+
+    sequence: int
+    """How many such records the engine had made before, those without room included."""
+    change: SessionChange
+    reason: EvictionReason | None
+    """Of an eviction."""
+    number: int
+    client: int
+    user_id: int
+    address: str
+
+
 ControlRecord: TypeAlias = Rows | Apply | CaughtUp | Reconciled | Observed
 Record: TypeAlias = (
-    Login | Enrich | Started | StartFailed | Stopped | NativeEvent | Progress | Cut | Adopted | ControlRecord
+    Login
+    | Enrich
+    | Session
+    | Started
+    | StartFailed
+    | Stopped
+    | NativeEvent
+    | Progress
+    | Cut
+    | Adopted
+    | ControlRecord
 )
 
 
@@ -213,6 +249,14 @@ def _login(frame: Frame) -> Login:
 def _enrich(frame: Frame) -> Enrich:
     operation, user_id = _ENRICH.unpack_from(frame.body)
     return Enrich(frame.token, operation, user_id, bytes(frame.body[_ENRICH.size :]))
+
+
+def _session(frame: Frame) -> Session:
+    code, eviction, number, low, high, user_id = _SESSION.unpack_from(frame.body)
+    address, _ = take_string(frame.body[_SESSION.size :])
+    change = SessionChange(code)
+    reason = EvictionReason(eviction) if change == SessionChange.EVICTED else None
+    return Session(frame.token, change, reason, number, high << 64 | low, user_id, address.decode())
 
 
 def _start_failed(frame: Frame) -> StartFailed:
@@ -303,4 +347,5 @@ _DECODERS: dict[ToPython, Callable[[Frame], Record]] = {
     ToPython.OBSERVED: _observed,
     ToPython.CUT: _cut,
     ToPython.ADOPTED: _adopted,
+    ToPython.SESSION: _session,
 }

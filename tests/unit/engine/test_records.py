@@ -25,6 +25,7 @@ from server_ng.engine.records import (
     Reconciled,
     Record,
     Rows,
+    Session,
     Started,
     StartFailed,
     Stopped,
@@ -35,11 +36,13 @@ from server_ng.wire.reconcile import HeldGroup, ReconcileAnswer, ReconcileOp
 from server_ng.wire.tables import (
     AdoptionEnd,
     CutEnd,
+    EvictionReason,
     HeldState,
     Operation,
     ReconcileKind,
     ReconcileOutcome,
     ReplyKind,
+    SessionChange,
     ToPython,
     Verdict,
 )
@@ -75,6 +78,26 @@ ANY_RECORD: st.SearchStrategy[Record] = st.one_of(
     st.builds(Cut, U64, st.booleans(), st.sampled_from((CutEnd.BUSY, CutEnd.NO_GROUP))),
     st.builds(Cut, U64, st.booleans(), st.just(CutEnd.FAILED), why=TEXT),
     st.builds(Adopted, U64, st.sampled_from(AdoptionEnd), TEXT),
+    st.builds(
+        Session,
+        U64,
+        st.sampled_from((SessionChange.OPENED, SessionChange.ENDED)),
+        st.none(),
+        U64,
+        st.integers(0, 2**128 - 1),
+        U32,
+        TEXT,
+    ),
+    st.builds(
+        Session,
+        U64,
+        st.just(SessionChange.EVICTED),
+        st.sampled_from(EvictionReason),
+        U64,
+        st.integers(0, 2**128 - 1),
+        U32,
+        TEXT,
+    ),
 )
 
 
@@ -121,6 +144,10 @@ def encode(record: Record) -> bytes:
             return frame(13, bytes([adopted]) + text(why), token=token)
         case Enrich(token, operation, user_id, body):
             return frame(14, struct.pack("<BI", operation, user_id) + body, token=token)
+        case Session(token, change, reason, number, client, user_id, address):
+            head = struct.pack("<BBQ", change, 0 if reason is None else reason, number)
+            who = client.to_bytes(16, "little") + struct.pack("<I", user_id)
+            return frame(15, head + who + text(address), token=token)
 
 
 def cut_body(cut: Cut) -> bytes:

@@ -63,6 +63,21 @@ impl Rig {
         record.token
     }
 
+    /// What Python was told of sessions since it was last asked: token, change, reason, session.
+    fn news(&mut self) -> Vec<(u64, u8, u8, u64)> {
+        let (mut bytes, mut news) = (Vec::new(), Vec::new());
+        self.reader.drain(&mut bytes, 4096);
+        let mut rest = &bytes[..];
+        while let Some((record, next)) = Record::split(rest) {
+            assert_eq!(record.kind, ToPython::Session.code());
+            assert!(record.body.ends_with(b"127.0.0.1:5000"));
+            let session = u64::from_le_bytes(record.body[2..10].try_into().expect("eight bytes"));
+            news.push((record.token, record.body[0], record.body[1], session));
+            rest = next;
+        }
+        news
+    }
+
     fn accept(&mut self) -> Option<Addressed> {
         let token = self.next_token();
         self.registry.verdict(token, Verdict::Accepted, 0)
@@ -236,4 +251,27 @@ fn a_login_that_is_throttled_looks_like_one_with_wrong_credentials() {
     }
     let counts = rig.registry.login_counts();
     assert_eq!((counts.refused, counts.throttled), (1, 1));
+}
+
+#[test]
+fn python_is_told_of_sessions_if_it_wants_to_know() {
+    let mut rig = Rig::new(ROOMY);
+    let (client_id, _) = rig.member(1);
+    rig.registry.closed(client_id);
+    assert_eq!(rig.news(), []);
+    rig.execute();
+    rig.registry.report_sessions();
+    let (logged_out, first) = rig.member(1);
+    assert_eq!(rig.news(), [(0, 0, 0, first)]);
+    rig.handle(logged_out, 1, Ask::Logout);
+    rig.execute();
+    assert_eq!(rig.news(), [(1, 1, 0, first)]);
+    rig.registry.closed(logged_out);
+    let (closed, second) = rig.member(2);
+    rig.registry.closed(closed);
+    assert_eq!(rig.news(), [(2, 0, 0, second), (3, 1, 0, second)]);
+    let (_, third) = rig.member(3);
+    rig.registry.evicted(3);
+    let evicted = EvictionReason::NoSession.code();
+    assert_eq!(rig.news(), [(4, 0, 0, third), (5, 2, evicted, third)]);
 }

@@ -51,6 +51,7 @@ impl Sizes {
             strangers_max: 256,
             sessions_max: 64,
             logins_max: 64,
+            session_records: false,
             frame_time: Duration::from_secs(1),
             send_timeout: Duration::from_secs(1),
             drain_timeout: Duration::from_secs(2),

@@ -12,7 +12,7 @@ use super::metric::{Metric, MetricKind};
 use super::operation::Operation;
 use super::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
 use super::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
-use super::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
+use super::record::{FaultKind, FromPython, ReplyKind, SessionChange, ToPython, Verdict};
 use super::roster::{NodeRole, NodeStatus};
 use super::row::{FieldKind, UserFields, UserStatus};
 use super::segment_codec::{Column, Halt, Place, Stop};
@@ -46,6 +46,7 @@ pub fn describe() -> String {
     coded(&mut text, "value_kind", ValueKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "metric_kind", MetricKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "event_level", EventLevel::ALL.iter().map(|row| (row.code(), row.name())));
+    coded(&mut text, "session_change", SessionChange::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "verdict", Verdict::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "reply_kind", ReplyKind::ALL.iter().map(|row| (row.code(), row.name())));
     coded(&mut text, "fault", FaultKind::ALL.iter().map(|row| (row.code(), row.name())));

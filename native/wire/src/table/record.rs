@@ -42,6 +42,10 @@ coded! {
         /// A command that needs a hash before the log takes it, under its ticket. Body: operation (u8), user id (u32), what
         /// the client wrote.
         Enrich = 14, "enrich";
+        /// A session opened or ended; the token counts these records, so that one without room shows. Body: which of the
+        /// two (u8), the reason of an eviction, else 0 (u8), session (u64), client (u128), user id (u32), peer address
+        /// (string).
+        Session = 15, "session";
     }
 }
 
@@ -89,6 +93,18 @@ coded! {
         Stall = 0xFF01, "stall";
         /// The next request for a partition that reaches the shard from another one names a wrong receiver. No body.
         Misroute = 0xFF02, "misroute";
+    }
+}
+
+coded! {
+    /// What became of a session.
+    pub enum SessionChange: u8 {
+        /// It was made by a login.
+        Opened = 0, "opened";
+        /// Its client logged out, or closed the connection.
+        Ended = 1, "ended";
+        /// The server ended it.
+        Evicted = 2, "evicted";
     }
 }
 

@@ -22,7 +22,7 @@ use ng_wire::table::operation::Operation;
 use ng_wire::table::outcome::{LoginOutcome, ReplyOutcome};
 use ng_wire::table::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
 use ng_wire::table::reconcile::{HeldState, ReconcileKind, ReconcileOutcome};
-use ng_wire::table::record::{FaultKind, FromPython, ReplyKind, ToPython, Verdict};
+use ng_wire::table::record::{FaultKind, FromPython, ReplyKind, SessionChange, ToPython, Verdict};
 use ng_wire::table::request_class::RequestClass;
 use ng_wire::table::row::{FieldKind, UserFields, UserStatus};
 use ng_wire::table::segment_codec::{Column, Halt, Place, Stop};
@@ -205,6 +205,7 @@ fn put_enums(into: &mut String) {
     put_enum!(into, ToPython, "Kinds of records that the engine sends.");
     put_enum!(into, FromPython, "Kinds of records that Python sends.");
     put_enum!(into, FaultKind, "Kinds of records by which tests ask for a fault.");
+    put_enum!(into, SessionChange, "What became of a session.");
     put_enum!(into, Verdict, "The answer of authentication to a login.");
     put_enum!(into, ReplyKind, "Contents of the reply to a metadata operation.");
     put_enum!(into, ReconcileKind, "Reconcile operations of a shard for a group.");

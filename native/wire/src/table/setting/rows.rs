@@ -287,6 +287,8 @@ settings! {
             "Maximum connections of the process, limited by file descriptors.";
         logins_max: usize = number(1), "16",
             "Maximum logins that wait for a verdict.";
+        session_records: bool = truth(), "false",
+            "Whether the engine reports each session that opens or ends.";
         retention_period: Duration = millis(0), "60000",
             "Interval between retention checks of a partition; zero: no message expires.";
         notify_socket: String = text(), "",

@@ -36,6 +36,6 @@ def topic_of(state: State, stream: Identifier, topic: Identifier) -> tuple[Strea
 
 def authorize(state: State, op: Op, target: Target) -> None:
     """Agrees that the sender of an op meets its requirement on a target that was found."""
-    rights = state.rights.get(op.user_id)
+    rights = state.rights_of(op.user_id)
     if rights is None or not rights.meet(op.user_id, _REQUIREMENTS[op.operation], target):
         raise RefusedError(ErrorCode.UNAUTHORIZED, f"user {op.user_id} has no permission for {target}")

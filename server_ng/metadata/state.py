@@ -32,6 +32,7 @@ from server_ng.metadata.undo import UndoLog
 from server_ng.wire.identifiers import Identifier
 from server_ng.wire.permissions import Permissions
 from server_ng.wire.refusals import MalformedError
+from server_ng.wire.tables import UserStatus
 
 __all__ = ["FIRST_USER", "STREAMS_MAX", "TOPICS_MAX", "State", "Stream", "Topic", "fold"]
 
@@ -88,6 +89,8 @@ class State:
     user_ids: dict[str, int] = field(default_factory=dict)
     rights: dict[int, Rights] = field(default_factory=lambda: {FIRST_USER: _ROOT_RIGHTS}, compare=False)
     """What each user may do. Root needs no row for that."""
+    grantees: dict[int, frozenset[int]] = field(default_factory=dict, compare=False)
+    """The users whose permissions name a stream, by its number."""
 
     def find(self, identifier: Identifier) -> Stream | None:
         """The stream that is called this."""
@@ -98,6 +101,12 @@ class State:
         """The number of the user who is called this."""
         number = self.user_ids.get(identifier) if isinstance(identifier, str) else identifier
         return number if number in self.users else None
+
+    def rights_of(self, user: int) -> Rights | None:
+        """What a user may do; none if the user is unknown or inactive. Root is never without rights."""
+        row = self.users.get(user)
+        is_active = row is None or row.status == UserStatus.ACTIVE or user == FIRST_USER
+        return self.rights.get(user) if is_active else None
 
     def rows(self) -> Iterator[Put]:
         """Every row, keys ascending: folded into an empty state they make this one."""
@@ -212,9 +221,22 @@ class _Writer:
         before = state.users.get(number)
         if before is not None:
             undo.drop(state.user_ids, before.name)
+        self._follow_grants(number, rights)
         undo.put(state.rights, number, rights)
         undo.put(state.users, number, row)
         undo.put(state.user_ids, row.name, number)
+
+    def _follow_grants(self, user: int, rights: Rights | None) -> None:
+        """A user is about to have these rights, or none."""
+        grantees, held = self._state.grantees, self._state.rights.get(user)
+        before = held.streams.keys() if held else set[int]()
+        after = rights.streams.keys() if rights else set[int]()
+        for stream in before - after:
+            self.undo.put(grantees, stream, grantees[stream] - {user})
+            if not grantees[stream]:
+                self.undo.drop(grantees, stream)
+        for stream in after - before:
+            self.undo.put(grantees, stream, grantees.get(stream, frozenset()) | {user})
 
     def _delete(self, path: tuple[int, ...]) -> None:
         state, undo = self._state, self.undo
@@ -254,6 +276,7 @@ class _Writer:
                     raise BadRowsError(f"there is no user {user} to delete")
                 undo.drop(state.user_ids, state.users[user].name)
                 undo.drop(state.users, user)
+                self._follow_grants(user, None)
                 undo.drop(state.rights, user)
 
     def _delete_partitions(self, topic: Topic, first: int) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from server_ng.metadata.admission import authorize, stream_of
-from server_ng.metadata.deltas import Delete, Put
+from server_ng.metadata.deltas import Delete, Delta, Put
+from server_ng.metadata.grants import without_stream
 from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.partitions import purged
 from server_ng.metadata.revision import raised
@@ -28,7 +29,7 @@ def create_stream(state: State, op: Op) -> Outcome:
     if number is None:
         raise RefusedError(ErrorCode.TOO_MANY_STREAMS, "no slot is free for a stream")
     row = StreamRow(op.timestamp, state.counters.revision, request.name, b"")
-    deltas = (Put(stream_key(number), row.encode()),)
+    deltas = (Put(stream_key(number), row.encode()), *without_stream(state, number))
     return Outcome(reply=ReplyKind.STREAM, stream=number, deltas=deltas)
 
 
@@ -47,7 +48,7 @@ def delete_stream(state: State, op: Op) -> Outcome:
     """No stream, and nothing of what was in it."""
     stream = stream_of(state, DeleteStream.decode(op.body).stream)
     authorize(state, op, Target(stream=stream.id))
-    deltas = (Delete(stream_key(stream.id)),)
+    deltas: tuple[Delta, ...] = (Delete(stream_key(stream.id)), *without_stream(state, stream.id))
     if not any(topic.partitions for topic in stream.topics.values()):
         return Outcome(deltas=deltas)
     return raised(state.counters, deltas)

@@ -3,7 +3,8 @@
 from typing import Final
 
 from server_ng.metadata.admission import authorize, stream_of, topic_of
-from server_ng.metadata.deltas import Delete, Put
+from server_ng.metadata.deltas import Delete, Delta, Put
+from server_ng.metadata.grants import without_topic
 from server_ng.metadata.groups import mint
 from server_ng.metadata.ops import Op, Outcome
 from server_ng.metadata.partitions import PER_REQUEST_MAX, added, purged
@@ -35,11 +36,11 @@ def create_topic(state: State, op: Op) -> Outcome:
     minted = mint(state.counters, 0, request.partitions_count)
     revision = next_revision(state.counters) if minted.groups else state.counters.revision
     row = _new_row(request.name, options, op.timestamp, revision, minted.next_group)
-    put = Put(topic_key(stream.id, number), row.encode())
+    puts = (Put(topic_key(stream.id, number), row.encode()), *without_topic(state, stream.id, number))
     if not minted.groups:
-        return Outcome(reply=ReplyKind.TOPIC, stream=stream.id, topic=number, deltas=(put,))
+        return Outcome(reply=ReplyKind.TOPIC, stream=stream.id, topic=number, deltas=puts)
     partitions = added(stream.id, number, 0, minted.groups, now=op.timestamp, revision=revision)
-    return raised(minted.counters, (put, *partitions), ReplyKind.TOPIC, stream.id, number)
+    return raised(minted.counters, (*puts, *partitions), ReplyKind.TOPIC, stream.id, number)
 
 
 def update_topic(state: State, op: Op) -> Outcome:
@@ -59,7 +60,10 @@ def delete_topic(state: State, op: Op) -> Outcome:
     request = DeleteTopic.decode(op.body)
     stream, topic = topic_of(state, request.stream, request.topic)
     authorize(state, op, Target(stream=stream.id, topic=topic.id))
-    deltas = (Delete(topic_key(stream.id, topic.id)),)
+    deltas: tuple[Delta, ...] = (
+        Delete(topic_key(stream.id, topic.id)),
+        *without_topic(state, stream.id, topic.id),
+    )
     return raised(state.counters, deltas) if topic.partitions else Outcome(deltas=deltas)
 
 

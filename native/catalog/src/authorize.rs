@@ -59,7 +59,7 @@ impl UserRights {
         self.0.insert(user, Rights::compile(permissions));
     }
 
-    /// A user is gone.
+    /// A user was deleted, or is inactive. Root keeps all rights.
     pub(crate) fn revoke(&mut self, user: u32) {
         if user != ROOT {
             self.0.remove(&user);

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::mem;
 
+use ng_wire::table::row::UserStatus;
+
 use crate::catalog::{Catalog, StreamEntry, TopicEntry};
 use crate::key::RowKey;
 use crate::refusal::FoldRefusal;
@@ -140,7 +142,13 @@ impl Catalog {
 
     fn insert_user(&mut self, user: u32, row: Box<UserRow>) -> Option<Box<UserRow>> {
         let name = row.name.clone();
-        self.user_rights.grant(user, &row.decoded_permissions().expect("judged when the row was read"));
+        match row.status {
+            UserStatus::Active => {
+                let permissions = row.decoded_permissions().expect("judged when the row was read");
+                self.user_rights.grant(user, &permissions);
+            }
+            UserStatus::Inactive => self.user_rights.revoke(user),
+        }
         let before = self.users.insert(user, row);
         if let Some(before) = &before {
             self.user_ids.remove(&before.name);

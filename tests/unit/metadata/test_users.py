@@ -8,7 +8,9 @@ from server_ng.metadata.ops import Outcome
 from server_ng.metadata.rows import NEXT_USER_KEY, UserRow, encode_next_user, user_key
 from server_ng.metadata.users import ROOT_PERMISSIONS
 from server_ng.wire.options import Option, ValueKind
-from server_ng.wire.tables import ErrorCode, Operation, ReplyKind, UserStatus
+from server_ng.wire.permissions import Permissions, StreamPermissions, TopicPermissions
+from server_ng.wire.requests import CreateStream, CreateTopic, DeleteStream, DeleteTopic
+from server_ng.wire.tables import ErrorCode, Operation, ReplyKind, StreamFlag, TopicFlag, UserStatus
 from server_ng.wire.user_requests import (
     AddUser,
     CreateRoot,
@@ -179,3 +181,71 @@ def test_rows_of_users_make_the_same_state_again() -> None:
     assert loaded.state == log.machine.state
     assert loaded.state.next_user == 3
     assert rows_digest(loaded.state) == rows_digest(log.machine.state)
+
+
+def granted(*streams: StreamPermissions) -> bytes:
+    return Permissions(0, streams).encode()
+
+
+def permissions_of(log: MetadataLog, user: int) -> tuple[StreamPermissions, ...]:
+    return Permissions.decode(row_of(log, user).permissions).streams
+
+
+def test_no_user_inherits_a_grant_of_a_deleted_stream() -> None:
+    log = founded()
+    kept = StreamPermissions(1, StreamFlag.READ_STREAM)
+    for name in ("first", "second"):
+        assert log.do(CreateStream(name)).result == 0
+    block = granted(StreamPermissions(0, StreamFlag.MANAGE_STREAM), kept)
+    assert log.do(UpdatePermissions("bob", block)).result == 0
+    assert permissions_of(log, 0) == ()
+    assert log.do(DeleteStream("first")).result == 0
+    assert permissions_of(log, 1) == (kept,)
+    assert log.machine.state.grantees == {1: frozenset({1})}
+    assert log.do(CreateStream("third")).stream == 0
+    assert permissions_of(log, 1) == (kept,)
+
+
+def test_a_grant_for_a_stream_that_does_not_exist_ends_when_it_is_created() -> None:
+    log = founded()
+    block = granted(StreamPermissions(0, StreamFlag.READ_STREAM))
+    assert log.do(UpdatePermissions("bob", block)).result == 0
+    assert log.do(CreateStream("first")).stream == 0
+    assert permissions_of(log, 1) == ()
+
+
+def test_no_user_inherits_a_grant_of_a_deleted_topic() -> None:
+    log = founded()
+    assert log.do(CreateStream("stream")).result == 0
+    for name in ("first", "second"):
+        assert log.do(CreateTopic("stream", 1, name)).result == 0
+    topics = tuple(TopicPermissions(number, TopicFlag.SEND_MESSAGES) for number in (0, 1, 2))
+    assert log.do(UpdatePermissions("bob", granted(StreamPermissions(0, 0, topics)))).result == 0
+    assert log.do(DeleteTopic("stream", "first")).result == 0
+    assert permissions_of(log, 1) == (StreamPermissions(0, 0, topics[1:]),)
+    assert log.do(CreateTopic("stream", 1, "third")).topic == 0
+    assert log.do(CreateTopic("stream", 1, "fourth")).topic == 2
+    assert permissions_of(log, 1) == (StreamPermissions(0, 0, topics[1:2]),)
+
+
+def test_grants_follow_their_user() -> None:
+    log = founded()
+    block = granted(
+        StreamPermissions(4, StreamFlag.READ_STREAM), StreamPermissions(7, StreamFlag.READ_STREAM)
+    )
+    assert log.do(UpdatePermissions("bob", block)).result == 0
+    assert log.do(AddUser("ann", b"hash", permissions=block)).user == 2
+    assert log.machine.state.grantees == {4: frozenset({1, 2}), 7: frozenset({1, 2})}
+    assert log.do(UpdatePermissions("bob", None)).result == 0
+    assert log.do(DeleteUser("ann")).result == 0
+    assert log.machine.state.grantees == {}
+
+
+def test_an_inactive_user_has_no_rights() -> None:
+    log = founded()
+    assert log.do(AddUser("ann", b"hash", permissions=ROOT_PERMISSIONS)).user == 2
+    assert log.do(CreateStream("first"), user_id=2).result == 0
+    assert log.do(UpdateUser("ann", status=UserStatus.INACTIVE)).result == 0
+    assert log.do(CreateStream("second"), user_id=2) == Outcome(ErrorCode.UNAUTHORIZED)
+    assert log.do(UpdateUser("ann", status=UserStatus.ACTIVE)).result == 0
+    assert log.do(CreateStream("second"), user_id=2).result == 0

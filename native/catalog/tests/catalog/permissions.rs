@@ -1,9 +1,12 @@
 //! Who may do what.
 
-use ng_catalog::{Barred, Catalog, ROOT, Rights, Target};
+use ng_catalog::{Barred, Catalog, ROOT, Rights, Row, Target};
 use ng_wire::permissions::{Permissions, StreamPermissions, TopicPermissions};
 use ng_wire::table::command::Command;
 use ng_wire::table::permission::{GlobalFlag, Requirement, StreamFlag, TopicFlag};
+use ng_wire::table::row::UserStatus;
+
+use crate::written::{catalog, delete, puts, user};
 
 const TARGETS: [Target; 4] = [Target::Node, Target::User(7), Target::Stream(3), Target::Topic(3, 4)];
 
@@ -88,22 +91,32 @@ fn users_may_look_at_themselves() {
 
 #[test]
 fn a_row_of_a_user_grants_and_its_end_revokes() {
-    use ng_wire::permissions::Permissions;
-
-    use crate::written::{delete, puts, user};
-
-    let ng_catalog::Row::User(_, mut row) = user(1, "bob") else { panic!("a user") };
+    let Row::User(_, mut row) = user(1, "bob") else { unreachable!("a row of a user") };
+    row.status = UserStatus::Active;
     let may = |catalog: &Catalog, requirement| catalog.permits(Some(1), requirement, Target::Node);
     let mut catalog = Catalog::default();
     assert!(!may(&catalog, Requirement::Session), "an unknown user");
-    catalog.fold(&puts(&[user(1, "bob")])).expect("a good row");
+    catalog.fold(&puts(&[Row::User(1, row.clone())])).expect("a good row");
     assert!(may(&catalog, Requirement::Session) && !may(&catalog, Requirement::ManageUsers));
     let mut block = Vec::new();
     Permissions::all().put(&mut block);
     row.permissions = block.into();
-    catalog.fold(&puts(&[ng_catalog::Row::User(1, row)])).expect("a good row");
+    catalog.fold(&puts(&[Row::User(1, row)])).expect("a good row");
     assert!(may(&catalog, Requirement::ManageUsers));
     catalog.fold(&delete(&[2, 0, 0, 0, 1])).expect("a delete");
     assert!(!may(&catalog, Requirement::Session));
-    assert!(catalog.permits(Some(ng_catalog::ROOT), Requirement::ManageUsers, Target::Node));
+    assert!(catalog.permits(Some(ROOT), Requirement::ManageUsers, Target::Node));
+}
+
+#[test]
+fn an_inactive_user_has_no_rights_and_root_always_has_all() {
+    let permits = |id, status| {
+        let Row::User(_, mut row) = user(id, "ann") else { unreachable!("a row of a user") };
+        row.status = status;
+        row.permissions = [[1; 10].as_slice(), &[0]].concat().into();
+        catalog(&[Row::User(id, row)]).permits(Some(id), Requirement::ManageStreams, Target::Node)
+    };
+    assert!(permits(7, UserStatus::Active));
+    assert!(!permits(7, UserStatus::Inactive));
+    assert!(permits(ROOT, UserStatus::Inactive));
 }

@@ -1,4 +1,4 @@
-"""Committed operations by name: what each does, and to which stream, topic and partitions."""
+"""Committed operations by name: what each does, and to which stream, topic, partitions or user."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -18,6 +18,14 @@ from server_ng.wire.requests import (
     UpdateTopic,
 )
 from server_ng.wire.tables import Operation
+from server_ng.wire.user_requests import (
+    AddUser,
+    CreateRoot,
+    DeleteUser,
+    ReplaceHash,
+    UpdatePermissions,
+    UpdateUser,
+)
 
 __all__ = ["Change", "change_of"]
 
@@ -32,7 +40,24 @@ _EVENTS: Final[Mapping[int, str]] = {
     Operation.PURGE_TOPIC: "topic_purged",
     Operation.CREATE_PARTITIONS: "partitions_created",
     Operation.DELETE_PARTITIONS: "partitions_deleted",
+    Operation.CREATE_ROOT: "user_created",
+    Operation.CREATE_USER: "user_created",
+    Operation.UPDATE_USER: "user_updated",
+    Operation.DELETE_USER: "user_deleted",
+    Operation.UPDATE_PERMISSIONS: "permissions_updated",
+    Operation.CHANGE_PASSWORD: "password_changed",
 }
+
+_ON_USERS: Final = frozenset(
+    {
+        Operation.CREATE_ROOT,
+        Operation.CREATE_USER,
+        Operation.UPDATE_USER,
+        Operation.DELETE_USER,
+        Operation.UPDATE_PERMISSIONS,
+        Operation.CHANGE_PASSWORD,
+    }
+)
 
 
 class Change(NamedTuple):
@@ -67,6 +92,8 @@ def _target(state: State, op: Op) -> dict[str, str | int]:
             made = CreateTopic.decode(op.body)
             partitions = made.partitions_count
             return {**_stream(state, made.stream), "topic": made.name, "partitions": partitions}
+        case operation if operation in _ON_USERS:
+            return _user_target(state, op)
         case _:
             return _topic_target(state, op)
 
@@ -87,6 +114,32 @@ def _topic_target(state: State, op: Op) -> dict[str, str | int]:
             return {**_topic(state, gone.stream, gone.topic), "partitions": gone.count}
         case other:
             raise AssertionError(f"operation {other} has an event and no target")
+
+
+def _user_target(state: State, op: Op) -> dict[str, str | int]:
+    match op.operation:
+        case Operation.CREATE_ROOT:
+            return {"target_user": CreateRoot.decode(op.body).username}
+        case Operation.CREATE_USER:
+            return {"target_user": AddUser.decode(op.body).username}
+        case Operation.UPDATE_USER:
+            update = UpdateUser.decode(op.body)
+            changed = {"new_name": update.username, "status": update.status}
+            given = {name: value for name, value in changed.items() if value is not None}
+            return {**_user(state, update.user), **given}
+        case Operation.DELETE_USER:
+            return _user(state, DeleteUser.decode(op.body).user)
+        case Operation.UPDATE_PERMISSIONS:
+            return _user(state, UpdatePermissions.decode(op.body).user)
+        case Operation.CHANGE_PASSWORD:
+            return _user(state, ReplaceHash.decode(op.body).user)
+        case other:
+            raise AssertionError(f"operation {other} has an event and no target")
+
+
+def _user(state: State, identifier: Identifier) -> dict[str, str | int]:
+    user = state.find_user(identifier)
+    return {"target_user": identifier if user is None else state.users[user].name}
 
 
 def _stream(state: State, identifier: Identifier) -> dict[str, str | int]:

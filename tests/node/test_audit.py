@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from server_ng.wire.user_requests import ChangePassword, CreateUser, DeleteUser, UpdatePermissions, UpdateUser
 from tests.support.fixtures import StartNode
 from tests.support.frames import REGISTER, Reply, Request, password_body
 from tests.support.node import Node
@@ -43,10 +44,11 @@ def test_the_audit_file_names_logins_refusals_and_operations(make_node: StartNod
     assert node.terminate() == 0
     told = lines(path)
     assert [line["event"] for line in told] == [
-        "audit_opened", "login_refused", "logged_in",
+        "audit_opened", "user_created", "login_refused", "logged_in",
         "stream_created", "topic_created", "stream_created", "topic_deleted",
     ]  # fmt: skip
-    _, refused, login, *operations = told
+    _, root, refused, login, *operations = told
+    assert (root["target_user"], root["outcome"]) == (USERNAME, "ok")
     assert (refused["name"], refused["outcome"]) == (USERNAME, "credentials")
     assert login["user"] == 0
     assert login["session"] > 0
@@ -76,7 +78,7 @@ def test_a_session_that_the_server_ends_is_named(make_node: StartNode, tmp_path:
         until(lambda: path.read_text().count("logged_in") == 2, "the second login")
     (evicted,) = [line for line in lines(path) if line["event"] == "session_evicted"]
     assert (evicted["session"], evicted["outcome"]) == (session, "session_too_low")
-    assert evicted["address"] == lines(path)[1]["address"]
+    assert evicted["address"] == lines(path)[2]["address"]
 
 
 def test_a_killed_server_goes_on_with_the_file_and_repeats_nothing(
@@ -88,10 +90,10 @@ def test_a_killed_server_goes_on_with_the_file_and_repeats_nothing(
     until(lambda: "topic_deleted" in path.read_text(), "the last line")
     node.kill()
     with path.open("ab") as file:
-        file.write(b'{"number":8,"time":"20')
+        file.write(b'{"number":9,"time":"20')
     assert verified(path).returncode == 65
     node.restart()
-    until(lambda: len(lines(path)) == 8, "the line of the second start")
+    until(lambda: len(lines(path)) == 9, "the line of the second start")
     assert node.terminate() == 0
     assert [line["event"] for line in lines(path)].count("topic_deleted") == 1
     assert verified(path).returncode == 0
@@ -105,7 +107,7 @@ def test_a_line_that_was_changed_is_named(make_node: StartNode, tmp_path: Path) 
     path.write_bytes(path.read_bytes().replace(b'"stream":"orders"', b'"stream":"others"', 1))
     proof = verified(path)
     assert proof.returncode == 65
-    assert "Line 4 was changed" in proof.stderr
+    assert "Line 5 was changed" in proof.stderr
     path.unlink()
     assert verified(path).returncode == 78
 
@@ -117,3 +119,33 @@ def test_a_file_that_is_no_audit_file_refuses_the_start(make_node: StartNode, tm
     assert node.launch().wait() == 78
     assert "does not end with an audit line" in node.stderr()
     assert path.read_text() == "not an audit line\n"
+
+
+def test_changes_of_users_are_named_and_no_secret_is(make_node: StartNode, tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    node = make_node(settings={"audit.path": str(path)}).start()
+    with TopicClient(node.connect_registered()) as client:
+        for code, body in (
+            (33, CreateUser("ann", b"first secret")),
+            (35, UpdateUser("ann", username="anna", status=2)),
+            (36, UpdatePermissions("anna", None)),
+            (37, ChangePassword("anna", b"first secret", b"second secret")),
+            (37, ChangePassword("anna", b"first secret", b"third secret")),
+            (34, DeleteUser("anna")),
+            (34, DeleteUser("anna")),
+        ):
+            client.ask(code, body.encode())
+    assert node.terminate() == 0
+    told = [line for line in lines(path)[3:] if "target_user" in line]
+    shown = [(line["event"], line["target_user"], line["outcome"]) for line in told]
+    assert shown == [
+        ("user_created", "ann", "ok"),
+        ("user_updated", "ann", "ok"),
+        ("permissions_updated", "anna", "ok"),
+        ("password_changed", "anna", "ok"),
+        ("user_deleted", "anna", "ok"),
+        ("user_deleted", "anna", "resource_not_found"),
+    ]
+    assert (told[1]["new_name"], told[1]["status"]) == ("anna", 2)
+    assert "secret" not in path.read_text()
+    assert verified(path).returncode == 0

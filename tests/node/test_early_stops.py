@@ -49,7 +49,7 @@ def test_a_stop_while_a_directory_is_founded(
     # Larger files take longer to found.
     large = {"message_bus.max_message_size": "64 MiB", "system.io.backend": backend}
     node = make_node(settings=large).launch()
-    node.wait_for_log("root_user")
+    node.wait_for_log("opened")
     node.signal(signal.SIGHUP)
     stopped_in_order(node, number)
     node.start()
